@@ -219,6 +219,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 	s := writeWorld(t, st)
 	keys := s.Ledger.Layout()
 	example, held, lent := string(s.Zone("infra", "example").UID), string(s.Zone("infra", "held").UID), string(s.Zone("infra", "lent").UID)
+	reverse := string(s.Zone("infra", "reverse").UID)
 	dev, old := s.Zone("team-d", "dev"), s.Zone("infra", "old")
 	const holding, child = "@/org.example.", "@/org.example.dev."
 	owner := func(name string) string { return keys.Room("owners") + example + "/" + name }
@@ -405,6 +406,19 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}).reportAt(keys.Zone("team-d", "dev"))},
 		{"a cut that differs", "S6.3", editAt("cuts", example+"/", func(c *law.CountedCut) bool { c.Sets[0].TTL.Seconds++; return true })},
 		{"a cut of no child", "S6.3", putAt("cuts", example+"/stranger", `{"sets":[]}`)},
+		{"addresses of a name gone", "S16.1", dropFrom("addressed", reverse+"/"+example+"/www.")},
+		{"addresses of a name that is none", "S16.1", putAt("addressed", reverse+"/"+example+"/none.", `{"o":["4"]}`)},
+		{"a derived PTR gone", "S16.1", dropFrom("cuts", reverse+"/@4.")},
+		{"a derived PTR left", "S16.1", copyTo("cuts", reverse+"/@200.", reverse+"/@4.")},
+		{"a derived PTR that the zone lacks", "S16.2", editAt("cuts", reverse+"/@4.", func(c *law.CountedCut) bool {
+			c.Sets = nil
+			return true
+		})},
+		{"a written PTR that hides none", "S16.2", editAt("cuts", reverse+"/@8.", func(c *law.CountedCut) bool {
+			c.Sets = []content.RRset{{Type: 12, TTL: content.InheritTTL(), Data: []string{c.Names[0].Name.String()}}}
+			return true
+		})},
+		{"reverse zones of a zone gone", "S16.1", dropFrom("reverse", "infra/example")},
 		{"an orphan that no name finds", "S2.3", dropFrom("orphans", "@/test.nowhere.www./r/team-a/nowhere")},
 		{"a pending zone that no reference finds", "S2.3", dropFrom("orphans", "@ref/team-a/never/z/team-a/pending")},
 		{"an orphan of another uid", "S2.3", putAt("orphans", "@/test.nowhere.www./r/team-a/nowhere", `{"uid":"x","t":1}`)},
