@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -328,4 +329,31 @@ func TestReverse_takesNoDNAME_S16_3(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "S16.3") {
 		t.Errorf("a DNAME: %v, want a refusal", err)
 	}
+}
+
+// Each round creates an A in a zone whose addresses have PTR, and one in a zone without a reverse zone.
+func BenchmarkReverse(b *testing.B) {
+	const pairs = 1000
+	st := store.On(b, store.Fresh(b), "/registry/kubizone")
+	s := st.Server()
+	s.Run()
+	for _, object := range []string{"with", "without"} {
+		store.Must(s.CreateZone(store.Zone("own", object, object+".", store.Allow("", "*"))))
+	}
+	store.Must(s.CreateZone(reverseZone("own", "reverse", "10.in-addr.arpa.",
+		&v1alpha1.ZoneReverse{Zones: []string{"with"}, Namespaces: []string{"team"}})))
+	for n := 0; b.Loop(); n++ {
+		took := map[string]time.Duration{}
+		for i := range pairs {
+			for _, zone := range []string{"with", "without"} {
+				began := time.Now()
+				store.Must(s.CreateRecord(b.Context(), store.Record("team", fmt.Sprintf("%s-%d-%d", zone, n, i),
+					fmt.Sprintf("r%d-%d.%s.", n, i, zone), "A", fmt.Sprintf("10.%d.%d.%d", n%256, i/256, i%256))))
+				took[zone] += time.Since(began)
+			}
+		}
+		b.ReportMetric(float64(took["with"])/float64(took["without"]), "ratio")
+		b.ReportMetric(float64(took["without"].Microseconds())/pairs, "create-us")
+	}
+	b.ReportMetric(0, "ns/op")
 }
