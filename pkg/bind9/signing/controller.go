@@ -93,7 +93,11 @@ func New(config Config) (*Controller, error) {
 	zones, handled := c.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.enqueueZone,
 		UpdateFunc: func(before, after any) {
-			if is := after.(*v1alpha1.Zone); hasChanged(before.(*v1alpha1.Zone), is) {
+			// A zone's serial changes with each record. Only changes of DNSSEC, name and deletion need a decision.
+			was, is := before.(*v1alpha1.Zone), after.(*v1alpha1.Zone)
+			if !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) || !equality.Semantic.DeepEqual(was.Status.DNSSEC,
+				is.Status.DNSSEC) || was.Status.FQDN != is.Status.FQDN ||
+				(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil) {
 				c.enqueueZone(is)
 			}
 		},
@@ -118,6 +122,15 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
+const bySigned = "signed"
+
+func indexSigned(object any) ([]string, error) {
+	if zone := object.(*v1alpha1.Zone); zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Signer != nil {
+		return []string{zone.Status.FQDN}, nil
+	}
+	return nil, nil
+}
+
 func (c *Controller) enqueueZone(object any) {
 	if zone, ok := object.(*v1alpha1.Zone); ok && (zone.Spec.DNSSEC != nil || zone.Status.DNSSEC != nil) {
 		c.queue.Add(cache.MetaObjectToName(zone))
@@ -128,7 +141,7 @@ func (c *Controller) forgetZone(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
-	if zone, ok := object.(*v1alpha1.Zone); ok { // an informer may have lost the object
+	if zone, ok := object.(*v1alpha1.Zone); ok {
 		c.memory.remove(zone.UID)
 	}
 }
@@ -138,11 +151,10 @@ func (c *Controller) enqueueDelivery(object any) {
 		object = gone.Obj
 	}
 	one, ok := object.(*v1alpha1.Delivery)
-	if !ok {
+	if !ok || one.Status.FQDN == "" {
 		return
 	}
-	zone, err := c.Zones.Lister().Zones(one.Namespace).Get(one.Spec.Zone.Name)
-	if err == nil && one.Status.FQDN != "" {
+	if zone, err := c.Zones.Lister().Zones(one.Namespace).Get(one.Spec.Zone.Name); err == nil {
 		c.enqueueZone(zone)
 	}
 }
@@ -199,14 +211,15 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	looking, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	requeueAfter, err := c.syncZone(looking, zone)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err != nil && ctx.Err() == nil:
 		klog.FromContext(ctx).Error(err, "A zone cannot be signed as specified; it is retried", "zone", at)
 		c.queue.AddRateLimited(at)
-		return
-	}
-	c.queue.Forget(at)
-	if requeueAfter > 0 {
-		c.queue.AddAfter(at, requeueAfter)
+	default:
+		c.queue.Forget(at)
+		if requeueAfter > 0 {
+			c.queue.AddAfter(at, requeueAfter)
+		}
 	}
 }
 
@@ -215,18 +228,14 @@ func (w *work) checkUnchanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	live, err := w.Client.KubizoneV1alpha1().Zones(w.zone.Namespace).Get(ctx, w.zone.Name, metav1.GetOptions{})
-	if err == nil && (live.UID != w.zone.UID || hasChanged(live, w.zone)) {
-		err = errors.New("the Zone has changed since it was read")
+	switch {
+	case err != nil:
+		return err
+	case live.UID != w.zone.UID || (live.DeletionTimestamp == nil) != (w.zone.DeletionTimestamp == nil) ||
+		!equality.Semantic.DeepEqual(live.Status.DNSSEC, w.zone.Status.DNSSEC) || (live.Spec.DNSSEC == nil) != (w.zone.Spec.DNSSEC == nil):
+		return errors.New("the Zone has changed since it was read")
 	}
-	return err
-}
-
-// hasChanged reports whether two states of a Zone differ in DNSSEC, name or deletion. A zone's serial, which changes
-// with each record, needs no decision.
-func hasChanged(was, is *v1alpha1.Zone) bool {
-	return !equality.Semantic.DeepEqual(was.Spec.DNSSEC, is.Spec.DNSSEC) ||
-		!equality.Semantic.DeepEqual(was.Status.DNSSEC, is.Status.DNSSEC) ||
-		was.Status.FQDN != is.Status.FQDN || (was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil)
+	return nil
 }
 
 const maxMessage = 512

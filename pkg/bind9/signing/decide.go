@@ -94,8 +94,7 @@ type decision struct {
 	reports      []dsReport
 	status       *v1alpha1.ZoneDNSSECStatus
 	requeueAfter time.Duration
-	// Since dsSince, servers of the parent lack a change of the DS; zero if none does.
-	dsSince time.Time
+	awaitsDS     bool
 }
 
 const (
@@ -103,25 +102,26 @@ const (
 	pendingInterval, blockedInterval, settledInterval = 2 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
-// deciders has the decision of each phase. A zone without a phase is unsigned.
-var deciders = map[v1alpha1.DNSSECPhase]func(*decision, *facts){
-	"":                         (*decision).decideUnsigned,
-	v1alpha1.DNSSECSigning:     (*decision).decideSigning,
-	v1alpha1.DNSSECMoving:      (*decision).decideMoving,
-	v1alpha1.DNSSECSigned:      (*decision).decideSigned,
-	v1alpha1.DNSSECWithdrawing: (*decision).decideWithdrawing,
-	v1alpha1.DNSSECExpiring:    (*decision).decideExpiring,
-	v1alpha1.DNSSECReturning:   (*decision).decideReturning,
-}
-
 // decideNext returns the next action, the DS reports for named, and the new status.dnssec (nil to clear). It reads only
 // facts, so a test can pose any case. A zone enters at most one phase in a decision.
 func decideNext(f *facts) decision {
 	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), requeueAfter: pendingInterval}
 	d.noteTTL(f)
-	// A later version may know further phases. This version leaves them as they are.
-	if decide := deciders[d.status.Phase]; decide != nil {
-		decide(&d, f)
+	switch d.status.Phase {
+	case "":
+		d.decideUnsigned(f)
+	case v1alpha1.DNSSECSigning:
+		d.decideSigning(f)
+	case v1alpha1.DNSSECMoving:
+		d.decideMoving(f)
+	case v1alpha1.DNSSECSigned:
+		d.decideSigned(f)
+	case v1alpha1.DNSSECWithdrawing:
+		d.decideWithdrawing(f)
+	case v1alpha1.DNSSECExpiring:
+		d.decideExpiring(f)
+	case v1alpha1.DNSSECReturning:
+		d.decideReturning(f)
 	}
 	return d
 }
@@ -277,9 +277,10 @@ func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	needed := map[uint16]bool{}
 	for _, key := range f.signing.Status.Keys {
 		isCurrent := key.DSState == dsRumoured || key.DSState == dsOmnipresent
-		isNeeded := isCurrent || key.DSState == dsUnretentive && f.keepsReplaced(key.Tag)
-		// A zone-signing key of another algorithm may have the tag of a key-signing key.
-		needed[key.Tag] = needed[key.Tag] || isNeeded
+		isReplaced := key.DSState == dsUnretentive
+		if isCurrent || isReplaced && f.keepsReplaced(key.Tag) {
+			needed[key.Tag] = true
+		}
 	}
 
 	wanted := []v1alpha1.DelegationSigner{}
@@ -346,18 +347,30 @@ type keyState = protocol.DNSSECKey
 // watchParent compares the wanted DS with the parent's, adds the reports for named, and sets the message about the
 // rest.
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
-	// named retires the former key parentDSTTL after the report, while a longer TTL keeps the former DS in caches.
+	var coming, going []string
+	// named keeps the old key for parentDSTTL after the report.
 	tooLong := f.ttl > f.times.parentDSTTL
-	coming := d.reportKeys(f, dsRumoured, protocol.DSPublished,
-		func(tag uint16) bool { return hasDS(wanted, tag) },
-		func(tag uint16) bool { return f.isAtAll(wanted, tag) && !tooLong })
-	// One server that still has the DS can fill a cache anew.
-	going := d.reportKeys(f, dsUnretentive, protocol.DSWithdrawn,
-		func(tag uint16) bool { return !hasDS(wanted, tag) }, f.isAtNone)
-
-	if len(coming)+len(going) > 0 {
-		d.dsSince = f.now.Add(-d.timeInPhase(f))
+	for _, key := range f.signing.Status.Keys {
+		switch {
+		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
+			// named retires the former key parentDSTTL after this report, while a longer TTL keeps the former DS in
+			// caches.
+			if f.isAtAll(wanted, key.Tag) && !tooLong {
+				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSPublished})
+			} else {
+				coming = append(coming, fmt.Sprint(key.Tag))
+			}
+		case key.DSState == dsUnretentive && !hasDS(wanted, key.Tag):
+			// One server that still has the DS can fill a cache anew.
+			if f.isAtNone(key.Tag) {
+				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSWithdrawn})
+			} else {
+				going = append(going, fmt.Sprint(key.Tag))
+			}
+		}
 	}
+
+	d.awaitsDS = len(coming)+len(going) > 0
 	switch {
 	case tooLong:
 		d.setMessage("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, "+
@@ -367,33 +380,17 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		d.setMessage("waiting for the DS of key %s at each server of the parent%s", strings.Join(coming, ", "), f.explain())
 	case len(going) > 0:
 		d.setMessage("waiting for each server of the parent to drop the DS of key %s%s", strings.Join(going, ", "), f.explain())
-	// Everything asked for is there.
+	// Everything asked for is there. named acts on the reports, so look again soon.
+	case len(d.reports) > 0:
+		d.setMessage("")
 	default:
 		d.setMessage("")
-		if len(d.reports) == 0 { // else look again soon, because named acts on the reports
-			d.requeueAfter = min(max(f.times.dnskey, pendingInterval), settledInterval)
-		}
+		d.requeueAfter = min(max(f.times.dnskey, pendingInterval), settledInterval)
 	}
 
 	if f.blocked != "" {
 		d.setMessage("%s; it is signed as before", f.blocked)
 	}
-}
-
-// reportKeys reports report to named for each key in state, if the change of its DS is wanted and done at the parent.
-// It returns the tags of the keys whose change is wanted and not done.
-func (d *decision) reportKeys(f *facts, state, report string, isWanted, isDone func(tag uint16) bool) (waiting []string) {
-	for _, key := range f.signing.Status.Keys {
-		if key.DSState != state || !isWanted(key.Tag) {
-			continue
-		}
-		if isDone(key.Tag) {
-			d.reports = append(d.reports, dsReport{key.Tag, report})
-		} else {
-			waiting = append(waiting, fmt.Sprint(key.Tag))
-		}
-	}
-	return waiting
 }
 
 func (d *decision) decideWithdrawing(f *facts) {

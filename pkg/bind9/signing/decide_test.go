@@ -174,8 +174,8 @@ func TestDecide_S12_5(t *testing.T) {
 			t.Errorf("%s: phase %q, DS %v, message %q", name, d.status.Phase, d.status.DS, d.status.Message)
 		}
 		waits := strings.HasPrefix(d.status.Message, "waiting for") || strings.HasPrefix(d.status.Message, "the DS at the parent has")
-		if d.dsSince.IsZero() == (waits && d.status.Phase == v1alpha1.DNSSECSigned) {
-			t.Errorf("%s: the metrics count the zone as waiting for its DS since %v, message %q", name, d.dsSince, d.status.Message)
+		if d.awaitsDS != (waits && d.status.Phase == v1alpha1.DNSSECSigned) {
+			t.Errorf("%s: the metrics count the zone as waiting for its DS: %v, message %q", name, d.awaitsDS, d.status.Message)
 		}
 		if d.requeueAfter <= 0 || d.requeueAfter > settledInterval {
 			t.Errorf("%s: looked at again in %s", name, d.requeueAfter)

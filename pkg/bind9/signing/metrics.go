@@ -7,10 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-base/metrics"
-	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/kit/samples"
@@ -67,18 +65,24 @@ func (m *Metrics) sendSamples(send samples.Send) {
 
 	for _, object := range of.zones() {
 		zone := object.(*v1alpha1.Zone)
-		phase := string(phaseOf(zone))
-		if phase == "" {
+		status := zone.Status.DNSSEC
+		if status == nil || status.Phase == "" {
 			continue
 		}
+
+		phase := string(status.Phase)
 		// Signed is the phase that lasts, so a high age is no sign of a fault.
-		if phases[phase]++; phase != string(v1alpha1.DNSSECSigned) {
-			begun.note(phase, ptr.Deref(zone.Status.DNSSEC.LastTransitionTime, metav1.Time{}).Time)
+		if phases[phase]++; status.Phase != v1alpha1.DNSSECSigned {
+			if status.LastTransitionTime != nil {
+				begun.note(phase, status.LastTransitionTime.Time)
+			}
 			continue
 		}
+
 		times := of.times(zone.UID)
 		ds.note(zone.Namespace, times.dsSince)
 		signatures.note(zone.Namespace, times.expires)
+
 	}
 	for phase, n := range phases {
 		send(zonesMetric, float64(n), phase)

@@ -46,11 +46,10 @@ func (p place) most() int {
 }
 
 func listPlaces(zone *v1alpha1.Zone) []place {
-	signer := signerOf(zone)
-	if signer.Name == "" {
+	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
 		return nil
 	}
-	return []place{{namespace: zone.Namespace}, {namespace: signer.Namespace, ofSigner: true}}
+	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
 // takePlaces reports whether the zone's sync may go on. Otherwise the zone waits in order of arrival, and wake enqueues

@@ -4,7 +4,6 @@
 package signing
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -32,8 +30,9 @@ type site struct {
 	agent     *client.Client // nil if nothing signs the zone
 }
 
-// Each field is looked up by the field before.
+// Each field is looked up by the field before. After a field without a unique value, all further fields are zero.
 type candidates struct {
+	classes []string
 	class   *v1alpha1.DNSClass
 	cluster *bind9.Bind9Cluster
 	servers transferclass.Selected
@@ -42,8 +41,8 @@ type candidates struct {
 // findSigner looks up the zone's class, signer, servers and agent, and sets policy times and the reason for a blocked
 // zone in f. errUnknownMember means lagging informers.
 func (w *work) findSigner(ctx context.Context, f *facts) error {
-	among, blocked, err := w.readCandidates(ctx)
-	if f.blocked, f.times = blocked, defaultTimes; err != nil || blocked != "" {
+	among, err := w.readCandidates(ctx)
+	if err != nil {
 		return err
 	}
 	w.site = chooseSite(among, w.zone, f)
@@ -66,39 +65,33 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	return err
 }
 
-// readCandidates looks up class, cluster and servers of the zone. At the first missing or ambiguous value, blocked says
-// why none can sign the zone, in words for the zone's owner.
-func (w *work) readCandidates(ctx context.Context) (c candidates, blocked string, err error) {
-	classes, err := w.listClassesOf(w.zone)
-	switch {
-	case err != nil:
-		return c, "", err
-	case len(classes) == 0:
-		return c, "no class delivers it yet", nil
-	case len(classes) > 1:
-		return c, fmt.Sprintf("%d classes deliver it, and one signer can sign it: have one class deliver it", len(classes)), nil
+// readCandidates looks up class, cluster and servers of the zone. It ends at the first missing or ambiguous value,
+// which chooseSite explains.
+func (w *work) readCandidates(ctx context.Context) (c candidates, err error) {
+	if c.classes, err = w.listClassesOf(w.zone); err != nil || len(c.classes) != 1 {
+		return c, err
 	}
 	inForce := w.InForce(w.zone)
-	at := slices.IndexFunc(inForce, func(of *v1alpha1.DNSClass) bool { return of.Name == classes[0] })
+	at := slices.IndexFunc(inForce, func(of *v1alpha1.DNSClass) bool { return of.Name == c.classes[0] })
 	if at < 0 {
-		return c, fmt.Sprintf("the class %s, which delivered it, is no longer in force for it: see the condition Ready", classes[0]), nil
+		return c, nil
 	}
 	c.class = inForce[at]
 	if !deliversByCatalog(c.class) {
-		return c, fmt.Sprintf("DNSClass %s delivers to no Bind9Cluster (bind9.clusterRef) in the mode Catalog", c.class.Name), nil
+		return c, nil
 	}
 	ref := c.class.Spec.Bind9.ClusterRef
 	if c.cluster = w.Servers.Cluster(ref.Namespace, ref.Name); c.cluster == nil || c.cluster.Spec.DNSSEC == nil {
-		return c, fmt.Sprintf("Bind9Cluster %s signs no zones: set spec.dnssec there", describeCluster(c.class)), nil
+		return c, nil
 	}
 	servers, err := w.Servers.ListServers(c.class)
 	if err != nil {
-		return c, "", err
+		return c, err
 	}
 	c.servers, err = transferclass.ReadServers(c.class, servers, nil, func(namespace, name string) (map[string][]byte, error) {
 		return w.Secrets.Get(ctx, namespace, name)
 	})
-	return c, "", err
+	return c, err
 }
 
 func deliversByCatalog(of *v1alpha1.DNSClass) bool {
@@ -110,13 +103,35 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
-// chooseSite returns the signer and the servers of a zone, and sets f.times. If none can sign, signer is zero and
-// f.blocked says why, in words for the zone's owner.
+// chooseSite returns the signer and the servers of a zone. If none can sign, signer is zero and f.blocked says why, in
+// words for the zone's owner. f.times is set in any case.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
+	at.class, f.times = among.class, defaultTimes
+	switch {
+	case len(among.classes) == 0:
+		f.blocked = "no class delivers it yet"
+		return at
+	case len(among.classes) > 1:
+		f.blocked = fmt.Sprintf("%d classes deliver it, and one signer can sign it: have one class deliver it", len(among.classes))
+		return at
+	case at.class == nil:
+		f.blocked = fmt.Sprintf("the class %s, which delivered it, is no longer in force for it: see the condition Ready", among.classes[0])
+		return at
+	case !deliversByCatalog(at.class):
+		f.blocked = fmt.Sprintf("DNSClass %s delivers to no Bind9Cluster (bind9.clusterRef) in the mode Catalog", at.class.Name)
+		return at
+	case among.cluster == nil || among.cluster.Spec.DNSSEC == nil:
+		f.blocked = fmt.Sprintf("Bind9Cluster %s signs no zones: set spec.dnssec there", describeCluster(at.class))
+		return at
+	}
+
 	// 1. The times of the policy. A zone on its way to unsigned keeps the policy in its status.
-	at.class = among.class
 	cluster := describeCluster(at.class)
-	policy := cmp.Or(f.policy, ptr.Deref(f.status, v1alpha1.ZoneDNSSECStatus{}).Policy)
+	policy := f.policy
+	if f.status != nil && f.status.Policy != "" && policy == "" {
+		policy = f.status.Policy
+	}
+
 	times, known := timesOf(among.cluster, policy)
 	if f.times = times; !known {
 		f.blocked = fmt.Sprintf("Bind9Cluster %s has no policy %q: add it to spec.dnssec.policies, or name another one", cluster, policy)
@@ -141,10 +156,10 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	}
 
 	// 3. The keys are at the signer of the status. Another signer would sign with other keys (G4).
-	if former := signerOf(zone); former.Name != "" && !isSignedAt(zone, at.signer) {
+	if status := zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Signer != nil && !isSignedAt(zone, at.signer) {
 		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s has the signer %s: give it back the class by which it was "+
 			"signed; to sign it by another one, remove spec.dnssec there and change the class when status.dnssec is gone",
-			former.Namespace, former.Name, cluster, transferclass.RowName(at.signer))
+			status.Signer.Namespace, status.Signer.Name, cluster, transferclass.RowName(at.signer))
 		at.signer = apiclass.Server{} // the status keeps its signer
 	}
 	return at
@@ -162,7 +177,7 @@ func (at *site) splitServers(selected transferclass.Selected) (stranger string) 
 		}
 		at.servers = append(at.servers, selected.Secondaries[i])
 		// The keys of an external server are its operator's concern.
-		if isRun := server.Agent.AuthoritiesKey != ""; isRun && !ptr.Equal(server.Key, &common) {
+		if isRun := server.Agent.AuthoritiesKey != ""; isRun && (server.Key == nil || *server.Key != common) {
 			stranger = transferclass.RowName(server)
 		}
 	}
@@ -179,28 +194,9 @@ func (c *Controller) listClassesOf(zone *v1alpha1.Zone) (classes []string, err e
 	return classes, err
 }
 
-const bySigned = "signed"
-
-// indexSigned indexes the Zones with a signer by name.
-func indexSigned(object any) ([]string, error) {
-	if zone := object.(*v1alpha1.Zone); signerOf(zone).Name != "" {
-		return []string{zone.Status.FQDN}, nil
-	}
-	return nil, nil
-}
-
-// phaseOf returns the phase of a zone's signing, "" for an unsigned zone.
-func phaseOf(zone *v1alpha1.Zone) v1alpha1.DNSSECPhase {
-	return ptr.Deref(zone.Status.DNSSEC, v1alpha1.ZoneDNSSECStatus{}).Phase
-}
-
-// signerOf returns the signer in a zone's status, which has the keys; zero for an unsigned zone.
-func signerOf(zone *v1alpha1.Zone) v1alpha1.ZoneSigner {
-	return ptr.Deref(ptr.Deref(zone.Status.DNSSEC, v1alpha1.ZoneDNSSECStatus{}).Signer, v1alpha1.ZoneSigner{})
-}
-
 func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
-	return signerOf(zone) == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
+	status := zone.Status.DNSSEC
+	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
 // listSignedAt is complete, because a zone is sent to a signer only after its status was read back.
@@ -248,7 +244,7 @@ func (w *work) listClassesAt(cluster *v1alpha1.Bind9ClusterReference) ([]string,
 	}
 	names := []string{cluster.Namespace + "/" + cluster.Name} // the cluster is a class itself
 	for _, class := range all {
-		if block := class.Spec.Bind9; block != nil && ptr.Equal(block.ClusterRef, cluster) {
+		if block := class.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *cluster {
 			names = append(names, class.Name)
 		}
 	}

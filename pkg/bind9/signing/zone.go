@@ -7,13 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -49,7 +47,10 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 
 	// 1. Find the signer and read the facts.
 	w := &work{Controller: c, zone: zone, fqdn: fqdn}
-	f := &facts{now: c.Now(), status: status, policy: ptr.Deref(zone.Spec.DNSSEC, v1alpha1.ZoneDNSSEC{}).Policy}
+	f := &facts{now: c.Now(), status: status}
+	if zone.Spec.DNSSEC != nil {
+		f.policy = zone.Spec.DNSSEC.Policy
+	}
 
 	switch err := w.findSigner(ctx, f); {
 	case errors.Is(err, errUnknownMember):
@@ -62,7 +63,7 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		if err := w.askFacts(ctx, f); err != nil {
 			return pendingInterval, w.writeProblem(ctx, err)
 		}
-	} else if phaseOf(zone) != "" {
+	} else if status != nil && status.Phase != "" {
 		// A zone with keys somewhere must not change its phase without its signer.
 		f.unsigned, f.signed = f.blocked, f.blocked
 		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
@@ -71,7 +72,11 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	// 2. Decide.
 	d := decideNext(f)
 
-	c.memory.update(zone.UID, func(m *measured) { m.dsSince = d.dsSince })
+	c.memory.update(zone.UID, func(m *measured) {
+		if m.dsSince = (time.Time{}); d.awaitsDS && d.status.LastTransitionTime != nil {
+			m.dsSince = d.status.LastTransitionTime.Time
+		}
+	})
 
 	// 3. Act first: the status must not claim a failed step.
 	if err := w.runAction(ctx, f, d); err != nil {
@@ -87,8 +92,8 @@ func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 
 // The status blocks the deletion until removeDeleted clears it.
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
-	signer := signerOf(zone)
-	if signer.Name == "" {
+	status := zone.Status.DNSSEC
+	if status == nil || status.Phase == "" || status.Signer == nil {
 		return 0, nil
 	}
 
@@ -97,13 +102,13 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 		return pendingInterval, err
 	}
 
-	fqdn, err := name.Parse(zone.Status.DNSSEC.FQDN)
+	fqdn, err := name.Parse(status.FQDN)
 	if err != nil {
 		return 0, err
 	}
 	w := &work{Controller: c, zone: zone, fqdn: fqdn}
 
-	server, runs, err := c.Servers.Find(signer.Namespace, signer.Name)
+	server, runs, err := c.Servers.Find(status.Signer.Namespace, status.Signer.Name)
 	if err != nil {
 		return 0, err
 	}
@@ -132,8 +137,12 @@ func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 
 // askFacts reads only the facts that the phase needs, because each costs queries at other machines.
 func (w *work) askFacts(ctx context.Context, f *facts) error {
+	phase := v1alpha1.DNSSECPhase("")
+	if f.status != nil {
+		phase = f.status.Phase
+	}
+
 	var err error
-	phase := phaseOf(w.zone)
 	switch phase {
 	case v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned:
 		if f.signing, err = w.readSigning(ctx); err != nil {
@@ -178,8 +187,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 		return
 	}
 
-	zone := serial.Serial(w.zone.Status.Serial)
-	f.passed = !serial.Serial(keys.Serial).Ahead(zone)
+	f.passed = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.highest = keys.Serial
 
 	for _, observed := range w.askEachServer(ctx) {
@@ -188,19 +196,22 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 			f.unsigned, f.signed = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
 			continue
 		}
-		shared := maps.Clone(keys.Keys)
-		maps.DeleteFunc(shared, func(key string, _ bool) bool { return !observed.Keys[key] })
+		shared := 0
+		for key := range keys.Keys {
+			if observed.Keys[key] {
+				shared++
+			}
+		}
 		// With a DS for a key missing at a server, validation of its answers would fail.
-		if len(shared) < len(keys.Keys) {
+		if shared < len(keys.Keys) {
 			f.unsigned = observed.Name + " does not answer with the keys of the signer"
 		}
-		if len(shared) > 0 {
+		if shared > 0 {
 			f.signed = observed.Name + " answers with keys of the signer"
 		}
-		// Compared with the zone first, since three serials may have no order (RFC 1982 §3.2).
-		if at := serial.Serial(observed.Serial); at.Ahead(zone) {
+		if serial.Serial(observed.Serial).Ahead(serial.Serial(w.zone.Status.Serial)) {
 			f.passed = false
-			if at.Ahead(serial.Serial(w.highest)) {
+			if serial.Serial(observed.Serial).Ahead(serial.Serial(w.highest)) {
 				w.highest = observed.Serial
 			}
 		}
@@ -220,12 +231,15 @@ func (w *work) askEachServer(ctx context.Context) []*serverAnswer {
 	}
 	askEach(all, func(one *serverAnswer) { one.ServedKeys, one.err = w.askKeys(ctx, one.Secondary) })
 
-	expires := first{}
+	var expires time.Time
 	for _, observed := range all {
-		expires.note("", observed.Expires)
+		if at := observed.Expires; expires.IsZero() || !at.IsZero() && at.Before(expires) {
+			expires = at
+		}
 	}
-	if at, known := expires[""]; known { // signatures of servers without an answer end all the same
-		w.memory.update(w.zone.UID, func(m *measured) { m.expires = at })
+
+	if !expires.IsZero() { // signatures of servers without an answer end all the same
+		w.memory.update(w.zone.UID, func(m *measured) { m.expires = expires })
 	}
 	return all
 }
