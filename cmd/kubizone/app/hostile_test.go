@@ -140,7 +140,8 @@ func hostileObjects(t *testing.T) map[string]hostileObject {
 			FQDN: "www.example.org.", Serial: 5, Conditions: makeConditions(v1alpha1.ConditionAdopted, v1alpha1.ConditionReady)}},
 		"zones": &v1alpha1.Zone{
 			Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{
-				Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"TXT"}}}, Zones: []string{"sub"}}}},
+				Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"TXT"}}}, Zones: []string{"sub"}}},
+				Reverse: &v1alpha1.ZoneReverse{Prefixes: []string{"192.0.2.0/24"}}},
 			Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 5, ContentState: new(sethash.State).String(),
 				ParentRef: &v1alpha1.ZoneParent{Namespace: "above"}, Conditions: makeConditions(v1alpha1.ConditionDelegated,
 					v1alpha1.ConditionServable, v1alpha1.ConditionReady, v1alpha1.ConditionSettled)}},
