@@ -40,12 +40,30 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	}
 	first := map[string]int{}
 	applies := false
+	// Each item: exactly one member, a name, and no name twice.
 	for i := range set.Spec.Items {
 		item, path := &set.Spec.Items[i], items.Index(i)
+		var object string
+		switch {
+		case countMembers(item) != 1:
+			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "must have exactly one of apply or create, with a Record, or "+
+				"delete, with the name of a Record"))
+		case item.Delete != nil:
+			if object = item.Delete.Name; object == "" {
+				errs = append(errs, field.Required(path.Child("delete", "name"), "the metadata.name of a Record in this namespace"))
+			}
+		case item.Create != nil:
+			object, errs = appendRecord(errs, item.Create, set.Namespace, path.Child("create"))
 		// Server-side apply needs a field manager, of the item or of the set.
-		applies = applies || item.Apply != nil && item.FieldManager == ""
-		object, faults := validateItem(item, set.Namespace, path)
-		errs = append(errs, faults...)
+		default:
+			applies = applies || item.FieldManager == ""
+			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
+		}
+		errs = append(errs, metavalidation.ValidateFieldManager(item.FieldManager, path.Child("fieldManager"))...)
+		// For a single request, the path has the name.
+		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
+			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
+		}
 		if before, twice := first[object]; twice && object != "" {
 			errs = append(errs, field.Duplicate(path, fmt.Sprintf("%s, which is spec.items[%d] too", object, before)))
 		} else {
@@ -64,38 +82,13 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	return names, append(errs, validatePrerequisites(set.Spec.Prerequisites, path, left)...)
 }
 
-// validateItem validates an item of a change set by itself: exactly one member, with a name. It returns the name, or
-// "".
-func validateItem(item *v1alpha1.ChangeSetItem, namespace string, path *field.Path) (object string, errs field.ErrorList) {
-	switch {
-	case countMembers(item) != 1:
-		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "must have exactly one of apply or create, with a Record, or "+
-			"delete, with the name of a Record"))
-	case item.Delete != nil && item.Delete.Name == "":
-		errs = append(errs, field.Required(path.Child("delete", "name"), "the metadata.name of a Record in this namespace"))
-	case item.Delete != nil:
-		object = item.Delete.Name
-	case item.Create != nil:
-		object, errs = appendRecord(errs, item.Create, namespace, path.Child("create"))
-	default:
-		object, errs = appendRecord(errs, item.Apply, namespace, path.Child("apply"))
-	}
-	errs = append(errs, metavalidation.ValidateFieldManager(item.FieldManager, path.Child("fieldManager"))...)
-	// For a single request, the path has the name.
-	if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
-		errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
-	}
-	return object, errs
-}
-
-func countMembers(item *v1alpha1.ChangeSetItem) int {
-	count := 0
-	for _, given := range []bool{item.Apply != nil, item.Create != nil, item.Delete != nil} {
-		if given {
-			count++
+func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
+	for _, there := range []bool{item.Apply != nil, item.Create != nil, item.Delete != nil} {
+		if there {
+			n++
 		}
 	}
-	return count
+	return n
 }
 
 // validatePrerequisites validates the prerequisites of a change set: names are absolute, and each has either exists or
@@ -114,37 +107,36 @@ func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Pa
 				v1alpha1.MaxChangeSetOctets)))}
 	}
 	for i := range list {
-		errs = append(errs, validatePrerequisite(&list[i], path.Index(i))...)
+		p, at := &list[i], path.Index(i)
+		if !name.IsAbsolute(p.Name) {
+			errs = append(errs, field.Invalid(at.Child("name"), cut(p.Name),
+				`is not absolute; write it with a dot at its end ("www.example.org.")`))
+		} else if _, err := name.Parse(p.Name); err != nil {
+			errs = append(errs, rejectError(p.Name, err, at.Child("name"))...)
+		}
+		if (p.Exists == nil) == (p.Values == nil) {
+			errs = append(errs, field.Invalid(at, field.OmitValueType{}, "must have either exists, or values with all values of the RRset"))
+		}
+		// Without a type a prerequisite is about the whole name: in use or not (RFC 2136 §2.4.4).
+		t, err := rdata.ParseType(p.Type)
+		switch {
+		case p.Type == "" && p.Values != nil:
+			errs = append(errs, field.Required(at.Child("type"), "values are those of an RRset of one type"))
+		case p.Type != "" && err != nil:
+			errs = append(errs, rejectError(p.Type, err, at.Child("type"))...)
+		// "No values" could mean an absent RRset or any RRset, so exists has to say which.
+		case p.Values != nil && len(p.Values) == 0:
+			errs = append(errs, field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; for an absent RRset write exists: "+
+				"false"))
+		case p.Type != "":
+			judge := func(text string, at *field.Path) field.ErrorList {
+				_, err := rdata.ParseStored(t, text)
+				return rejectError(text, err, at)
+			}
+			errs = append(errs, validateEach(p.Values, rdata.MaxValues, at.Child("values"), judge)...)
+		}
 	}
 	return errs
-}
-
-func validatePrerequisite(p *v1alpha1.ChangeSetPrerequisite, at *field.Path) (errs field.ErrorList) {
-	_, err := name.Parse(p.Name) // absolute, with a dot at its end
-	errs = append(errs, rejectError(p.Name, err, at.Child("name"))...)
-	if (p.Exists == nil) == (p.Values == nil) {
-		errs = append(errs, field.Invalid(at, field.OmitValueType{}, "must have either exists, or values with all values of the RRset"))
-	}
-	// "No values" could mean an absent RRset or any RRset, so exists has to say which.
-	if p.Values != nil && len(p.Values) == 0 {
-		errs = append(errs, field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; for an absent RRset write exists: false"))
-	}
-	// Without a type a prerequisite is about the whole name: in use or not (RFC 2136 §2.4.4).
-	if p.Type == "" && p.Values != nil {
-		return append(errs, field.Required(at.Child("type"), "values are those of an RRset of one type"))
-	}
-	if p.Type == "" {
-		return errs
-	}
-	t, err := rdata.ParseType(p.Type)
-	if err != nil {
-		return append(errs, rejectError(p.Type, err, at.Child("type"))...)
-	}
-	judge := func(text string, at *field.Path) field.ErrorList {
-		_, err := rdata.ParseStored(t, text)
-		return rejectError(text, err, at)
-	}
-	return append(errs, validateEach(p.Values, rdata.MaxValues, at.Child("values"), judge)...)
 }
 
 // countOctets returns the octets of the items as sent. An item built by this process, without JSON, counts as stored.
