@@ -77,6 +77,20 @@ func awaitClass(name string, before *metav1.Condition, lastChange time.Time) Jud
 		class.StepFindServer)
 }
 
+// untilAwait returns the time until a Pending may become AwaitsClass. before and lastChange are those of awaitClass. A
+// Pending that waits for another cause is judged again each AwaitAfter.
+func untilAwait(before *metav1.Condition, lastChange time.Time) time.Duration {
+	// www is Pending at 12:00:00, Conflict at 12:00:01, and Pending again at 12:00:02: it awaits its class at 12:00:42.
+	since := lastChange
+	if before != nil && before.Status == metav1.ConditionUnknown && before.LastTransitionTime.After(since) {
+		since = before.LastTransitionTime.Time
+	}
+	if left := AwaitAfter - time.Since(since); left > 0 {
+		return left
+	}
+	return AwaitAfter
+}
+
 func (f *Facts) findDeadController() Judgement { return JudgeController(f.Processes.Controller) }
 
 // JudgeController returns the cause NoController if no controller works, or zero. The cause has the last time of work,

@@ -342,7 +342,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 	v.inZone = true
 	// A Pending without a cause gets AwaitsClass after AwaitAfter.
 	if v.ready.Reason == v1alpha1.ReasonPending && v.ready.Status == metav1.ConditionUnknown {
-		again(AwaitAfter)
+		again(untilAwait(objects.ReadyOf(conditions), z.progress.since))
 	}
 	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.AsCondition(), again)
 	return v, !v.isStored(record)

@@ -428,6 +428,7 @@ func TestTurn_namesTheCauseOfARecordThatFailedBefore_S7_12(t *testing.T) {
 			}
 		}
 		s.addRecord(l, "team", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		synctest.Wait() // the judgement of this first Pending comes before that of the second
 		report(metav1.ConditionFalse, string(delivery.ReasonConflict))
 		if s.countReasons()[string(delivery.ReasonConflict)] != 1 {
 			t.Fatalf("%v", s.countReasons())
