@@ -103,7 +103,10 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 		return // an unanswered query is no loss
 	}
 
-	if lacking == nil { // /ready reports a missing catalog
+	// A zone that returns while its catalog is compared is loaded, but not in the count: the same count after its next
+	// loss would hide this loss. /ready reports a missing catalog.
+	watch.state = ""
+	if after, err := a.readZonesState(ctx); err == nil && after == state && lacking == nil {
 		watch.state, watch.checkedAt = state, now
 	}
 

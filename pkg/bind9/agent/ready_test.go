@@ -379,3 +379,48 @@ func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 		t.Errorf("the other zone of the catalog was made anew:\n%s", log)
 	}
 }
+
+// returningZone is a control channel on which, behind the first count of zones, a lost zone returns.
+type returningZone struct {
+	Controller
+	zoneReturns func()
+}
+
+func (c *returningZone) Call(ctx context.Context, command string) (string, error) {
+	text, err := c.Controller.Call(ctx, command)
+	if returns := c.zoneReturns; command == "status" && returns != nil {
+		c.zoneReturns = nil
+		returns()
+	}
+	return text, err
+}
+
+// A zone returns between the count of zones and the comparison with the catalog, and is lost again: the count is equal
+// then, and the loss is seen (A7).
+func TestRestoreMembers_seesALossAfterAReturn(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t, member{zone: "a.example."})
+	f.waitForZone("a.example.")
+	lose := func() {
+		if out, err := f.bind.Rndc(t.Context(), "delzone", "-clean", "a.example"); err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	lose()
+	f.agent.config.Control = &returningZone{f.agent.config.Control, func() {
+		if out, err := f.bind.Rndc(t.Context(), "retransfer", strings.TrimSuffix(catalogName, ".")); err != nil {
+			t.Fatal(err, out)
+		}
+		f.waitForZone("a.example.")
+	}}
+	var watch memberWatch
+	f.agent.restoreMembers(t.Context(), &watch)
+	lose()
+	f.waitUntil("a.example. is there again", func() error {
+		f.agent.restoreMembers(t.Context(), &watch)
+		if got := f.digRRset("a.example.", "SOA"); !strings.HasPrefix(got, "ns.example.net.") {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	})
+}
