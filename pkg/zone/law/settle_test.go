@@ -231,12 +231,12 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 					found[candidate{object: object{k.Namespace, k.Object}, uid: v.(*law.Due).UID, created: k.At, exists: true}] = true
 				}
 			}
-		case law.ScanMembers:
+		case law.ScanMembers, law.ScanAddresses:
 			for k, v := range w.facts {
 				if k.Kind == law.KindMember && k.Zone == scan.Zone && isBelow(k.Owner, scan.Owner) && scan.Covers(k.Namespace) {
 					m := v.(*law.Member)
 					c := candidate{object: object{k.Namespace, k.Object}, uid: m.UID, created: m.Created}
-					if len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone {
+					if scan.Kind == law.ScanMembers && (len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone) {
 						c.came = true
 					}
 					if c.exists = !c.came; !scan.Name.IsZero() {
@@ -311,7 +311,7 @@ func (w *world) askAgain(o object, work *law.Work) records.RecordInput {
 		After: &record, Cascade: true, Now: w.now, WorkID: w.makeUID("work"), DueAt: r.dueAt()}
 	if work != nil {
 		ask.Cause, ask.Uncounted = work.Cause(), slices.Contains(work.Releases, o.Namespace)
-		ask.RulesChanged = work.RulesChanged()
+		ask.RulesChanged, ask.Derives = work.RulesChanged(), work.Derives
 		if ask.CausedBy = work.By; !work.Unmarked {
 			ask.MarkID = work.ID
 		}
@@ -451,6 +451,10 @@ func (w *world) countPendingCuts() {
 		o := object{d.Into.Namespace, d.Into.Name}
 		p := w.zones[o]
 		if p == nil || p.zone.UID != d.Into.UID || p.zone.Pending {
+			continue
+		}
+		if d.PTR {
+			w.derivePTR(p, d)
 			continue
 		}
 		parent := *p.zone

@@ -45,6 +45,12 @@ func (w *world) checkAll() []string {
 				report("S1.5: %s is held by zone %s, which does not stand there", k.Name, h.Ref.UID)
 			}
 		case law.KindLastSerial:
+		case law.KindReverseLinks:
+			for _, link := range v.(*law.ReverseLinks).List {
+				if z := existing[link.UID]; z == nil || z.Reverse == nil || !slices.Contains(z.Reverse.Zones, k.Object) {
+					report("S16.1: %s/%s has a link of %s, which does not name it", k.Namespace, k.Object, link.FQDN)
+				}
+			}
 		case law.KindDue:
 			r := w.records[object{k.Namespace, k.Object}]
 			if r == nil || r.dueAt() != k.At || r.record.UID != v.(*law.Due).UID {
@@ -387,6 +393,9 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 		}
 		if h := w.heldChild(k.Object); h != nil && h.CountedBy(z) && h.KeepsCut(cut) {
 			continue
+		}
+		if strings.HasPrefix(k.Object, "@") {
+			continue // checkReverse
 		}
 		if got, want := w.derivedDS(z, k.Object, cut); !slices.Equal(got, want) {
 			report("S6.16: %s contains DS %q of a child that has %q", z.FQDN(), got, want)

@@ -339,7 +339,7 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, existing *law.W
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
 		case law.KindHolding, law.KindOwner, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules,
-			law.KindWithdrawal, law.KindDue, law.KindReverseLinks:
+			law.KindWithdrawal, law.KindDue, law.KindReverseLinks, law.KindAddressed:
 		default:
 			panicInvariant("a plan writes the computed fact %v", x.Key)
 		}
