@@ -97,6 +97,7 @@ type ptrDecision struct {
 
 type cutChange struct{ before, after *law.CountedCut }
 
+// decidePTR returns the write of the reverse zone. An empty plan means that the zone's data stay the same.
 func (d *ptrDecision) decidePTR() (*law.Plan, *law.Refusal) {
 	// 1. Update the names at each address, as many as fit into a transaction.
 	z := d.ask.Zone
@@ -142,24 +143,36 @@ func (d *ptrDecision) decidePTR() (*law.Plan, *law.Refusal) {
 	return &d.plan, nil
 }
 
-// readFacts reads the addresses of all names, and the names at each address, in two rounds.
+// readFacts reads the addresses of all names, and the names at each address. Only a name that leaves an address needs a
+// second round.
 func (d *ptrDecision) readFacts() {
-	z := d.ask.Zone
-	var ks []law.Key
+	d.RequireAll(PTRKeys(d.ask.Zone.UID, d.ask.Names))
+	var former []law.Key
 	for _, n := range d.ask.Names {
-		ks = append(ks, law.AddressedKey(z.UID, n.From.UID, n.Owner), law.HoldingKey(n.From.View, n.From.FQDN))
+		former = appendOwnerKeys(former, d.ask.Zone.UID, d.storedOwners(n))
 	}
-	d.RequireAll(ks)
-	ks = nil
-	for _, n := range d.ask.Names {
-		for _, owner := range d.listOwners(n) {
-			ks = append(ks, law.CutKey(z.UID, law.PTRObject(owner)), law.OwnerKey(z.UID, owner))
-			for up := range above(owner) {
-				ks = append(ks, law.OwnerKey(z.UID, up))
-			}
+	d.RequireAll(former)
+}
+
+// PTRKeys lists the facts that DecidePTR needs of names at their present addresses in a reverse zone.
+func PTRKeys(zone string, names []AddressedName) (ks []law.Key) {
+	for _, n := range names {
+		ks = append(ks, law.AddressedKey(zone, n.From.UID, n.Owner), law.HoldingKey(n.From.View, n.From.FQDN))
+		for _, a := range n.Addresses {
+			ks = appendOwnerKeys(ks, zone, []name.Rel{a.Owner})
 		}
 	}
-	d.RequireAll(ks)
+	return ks
+}
+
+func appendOwnerKeys(ks []law.Key, zone string, owners []name.Rel) []law.Key {
+	for _, owner := range owners {
+		ks = append(ks, law.CutKey(zone, law.PTRObject(owner)), law.OwnerKey(zone, owner))
+		for up := range above(owner) {
+			ks = append(ks, law.OwnerKey(zone, up))
+		}
+	}
+	return ks
 }
 
 func (d *ptrDecision) storedOwners(n AddressedName) []name.Rel {

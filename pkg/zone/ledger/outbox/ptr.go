@@ -234,7 +234,7 @@ func (ob *Outbox) commitPTR(ctx context.Context, b *ptrBatch) (done int, err err
 		key := law.ZoneKey(first.Into.Namespace, first.Into.Name)
 		z, ok := seen.Get(key)
 		if !ok {
-			return law.Outcome{Need: []law.Key{key}}
+			return law.Outcome{Need: append(records.PTRKeys(first.Into.UID, b.names), key)}
 		}
 		if ask.Zone, _ = z.(*law.Zone); !parentExists(ask.Zone, first.Derivation) {
 			done = len(b.names) // the keys of a zone that is gone go with it
@@ -282,6 +282,6 @@ func (b *ptrBatch) cause() string {
 	case len(b.names) == 1:
 		return fmt.Sprintf("%s has other addresses", fqdn)
 	default:
-		return fmt.Sprintf("%s and %d more names have other addresses", fqdn, len(b.names)-1)
+		return fmt.Sprintf("%d names, such as %s, have other addresses", len(b.names), fqdn)
 	}
 }
