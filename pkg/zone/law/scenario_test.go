@@ -43,6 +43,7 @@ var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestS
 //	    grace DURATION                                         spec.withdrawalGracePeriod, 0s without
 //	    release NS...                                          the annotation kubi.zone/release-now
 //	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; the annotation (S7.5)
+//	    reverse ZONE... [to NS...] [all]                       spec.reverse
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
 //	record NS/NAME [ref=NS/NAME] [view=VIEW] [wait]        create or replace; a line per value: NAME [TTL] TYPE RDATA;
 //	    [expires=DURATION|TIME] [made]                         spec.expiresAt; made: by an update or a challenge
@@ -284,6 +285,8 @@ func parseZone(t *testing.T, d *datadriven.TestData) zones.ZoneSpec {
 			spec.HasClass = true
 		case "release":
 			spec.ReleaseNow = f[1:]
+		case "reverse":
+			spec.Reverse = parseReverse(f[1:])
 		case "grace":
 			by, err := time.ParseDuration(f[1])
 			failOn(t, d, err)
@@ -293,6 +296,19 @@ func parseZone(t *testing.T, d *datadriven.TestData) zones.ZoneSpec {
 		}
 	}
 	return spec
+}
+
+// parseReverse parses "forward other to team-a team-b all".
+func parseReverse(words []string) *law.Reverse {
+	r := &law.Reverse{}
+	if i := len(words) - 1; words[i] == "all" {
+		r.All, words = true, words[:i]
+	}
+	if i := slices.Index(words, "to"); i >= 0 {
+		words, r.Namespaces = words[:i], words[i+1:]
+	}
+	r.Zones = words
+	return r
 }
 
 func parseSigners(t *testing.T, d *datadriven.TestData) (ds []string) {
@@ -720,11 +736,10 @@ func TestSituations(t *testing.T) {
 		t.Run(s.Number+" "+s.Title, func(t *testing.T) {
 			w := newWorld()
 			datadriven.RunTestFromString(t, s.Story, func(t *testing.T, d *datadriven.TestData) string {
-				out := w.runCommand(t, d)
 				if d.Cmd == "show" {
 					return w.showShort(t, d)
 				}
-				return situations.Shorten(d.Cmd, out)
+				return situations.Shorten(d.Cmd, w.runCommand(t, d))
 			})
 		})
 	}
@@ -747,6 +762,14 @@ func (w *world) showShort(t *testing.T, d *datadriven.TestData) string {
 			return "waits, reason " + z.delegated.Reason + "\n"
 		}
 		return "stays, reason " + z.delegated.Reason + "\n"
+	case "ptr":
+		var lines []string
+		for e := range w.views[w.zones[o].zone.UID].Entries() {
+			if e.Type == rdata.PTR {
+				lines = append(lines, fmt.Sprintf("%s PTR %s\n", e.Name, e.Data))
+			}
+		}
+		return cmp.Or(strings.Join(lines, ""), "none\n")
 	}
 	d.Fatalf(t, "show what?")
 	return ""

@@ -4,15 +4,22 @@
 package ledger_test
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/zone/law/content"
+	"kubi.zone/kubizone/pkg/zone/ledger/layout"
+	"kubi.zone/kubizone/pkg/zone/zoneview"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/situations"
 	"kubi.zone/kubizone/test/store"
@@ -51,6 +58,25 @@ func (w *world) createZone(a *actor, z *v1alpha1.Zone, mayEstablish bool) (*v1al
 	return out, err
 }
 
+// listPTR lists the PTR records of a zone, by its journal.
+func (w *world) listPTR(t *testing.T, uid string) (lines string) {
+	set := zoneview.NewSet(zoneview.Config{})
+	client := must.Get(w.st.Connect())(t)
+	prefix := layout.Keys{Prefix: w.st.Prefix}.Journal(uid)
+	for _, kv := range must.Get(client.Get(t.Context(), prefix, clientv3.WithPrefix()))(t).Kvs {
+		var tx content.Transaction
+		must.Succeed(t, layout.Decode(kv.Value, &tx))
+		must.Succeed(t, set.Apply(uid, tx, zoneview.Zone{UID: uid}))
+	}
+	view, _ := set.ByUID(uid)
+	for e := range view.Entries() {
+		if e.Type == rdata.PTR {
+			lines += fmt.Sprintf("%s PTR %s\n", e.Name, e.Data)
+		}
+	}
+	return lines
+}
+
 func (w *world) showShort(t *testing.T, d *datadriven.TestData) string {
 	ns, name, _ := strings.Cut(d.CmdArgs[1].Key, "/")
 	s := w.servers["server"]
@@ -74,6 +100,10 @@ func (w *world) showShort(t *testing.T, d *datadriven.TestData) string {
 			return "waits, reason " + c.Reason + "\n"
 		}
 		return "stays, reason " + c.Reason + "\n"
+	case "ptr":
+		z := &v1alpha1.Zone{}
+		store.Must(z, s.Zones.Get(s.Ctx, store.Key("zones", ns, name), storage.GetOptions{}, z))
+		return cmp.Or(w.listPTR(t, string(z.UID)), "none\n")
 	}
 	d.Fatalf(t, "show what?")
 	return ""

@@ -37,7 +37,8 @@ import (
 //	                                             cache; a value omits compares, to show damage
 //	zone S NS/NAME [ref=NS/NAME]                 create or replace: the domain name, then a line each: ns HOST [ADDRESS...] |
 //	    [new]                                    ttl N | allow PATTERN,... [types=A,...] [shared] [to NS] |
-//	                                             zones PATTERN,... [ds] [to NS] | grace DURATION; new: creates, though it exists
+//	                                             zones PATTERN,... [ds] [to NS] | grace DURATION | reverse ZONE... [to NS...] [all];
+//	                                             new: creates, though it exists
 //	sign S NS/NAME                               status.dnssec.ds: a line each, none without
 //	clock S DURATION                             time passes, and the server finds the records that have expired
 //	record S NS/NAME [ref=NS/NAME] [wait]        create or replace; in this line or below, a line per value: NAME TYPE RDATA, or

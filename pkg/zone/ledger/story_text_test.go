@@ -174,6 +174,8 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 				d.Fatalf(t, "%v", err)
 			}
 			z.Spec.TTL = new(int32(ttl))
+		case "reverse":
+			z.Spec.Reverse = parseReverse(f[1:])
 		case "grace":
 			by, err := time.ParseDuration(f[1])
 			if err != nil {
@@ -189,6 +191,19 @@ func (w *world) zoneOf(t *testing.T, d *datadriven.TestData, ns, name string) *v
 		}
 	}
 	return z
+}
+
+// parseReverse parses "forward other to team-a team-b all".
+func parseReverse(words []string) *v1alpha1.ZoneReverse {
+	r := &v1alpha1.ZoneReverse{}
+	if i := len(words) - 1; words[i] == "all" {
+		r.All, words = true, words[:i]
+	}
+	if i := slices.Index(words, "to"); i >= 0 {
+		words, r.Namespaces = words[:i], words[i+1:]
+	}
+	r.Zones = words
+	return r
 }
 
 func signersOf(t *testing.T, d *datadriven.TestData) (list []v1alpha1.DelegationSigner) {
