@@ -226,7 +226,8 @@ func TestTerraform_appliesManifests(t *testing.T) {
 	apply(www)
 
 	// A name that no rule gives the team: the error is the server's.
-	write(text + strings.ReplaceAll(text[strings.Index(text, `resource "kubectl`):], "www", "foreign.b"))
+	foreign := strings.NewReplacer("www.apps.", "foreign.b.", "www", "foreign").Replace(text[strings.Index(text, `resource "kubectl`):])
+	write(text + foreign)
 	if output, err := run("apply", "-auto-approve"); err == nil || !strings.Contains(output, "S4.1") {
 		t.Errorf("a refused Record: %v\n%s", err, output)
 	}

@@ -2,6 +2,10 @@ module kubi.zone/kubizone/hack/tools/opentofu
 
 go 1.26.6
 
+// OpenTofu's own replacement: its fork of HCL has functions that HCL lacks. A tool module does not take over the
+// replacements of its dependencies.
+replace github.com/hashicorp/hcl/v2 v2.20.1 => github.com/opentofu/hcl/v2 v2.20.2-0.20251021132045-587d123c2828
+
 tool github.com/opentofu/opentofu/cmd/tofu
 
 require (
