@@ -13,7 +13,7 @@ import (
 )
 
 // Rule admits name servers, the peers, to queries and transfers by source address, TSIG key, or both. A Rule with
-// neither is an error.
+// neither is an error, but in a class with TLS, where the certificate admits.
 type Rule struct {
 	// Prefixes are the admitted sources. If empty, every source with the Key is admitted.
 	Prefixes []netip.Prefix
@@ -49,8 +49,8 @@ type Target struct {
 }
 
 // newAccess checks the rules of a class, and returns them with canonical key names. The error joins all faults, so that
-// an operator corrects them together.
-func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
+// an operator corrects them together. A rule may be empty if certificates are needed, too.
+func newAccess(rules []Rule, keys tsig.Keyring, byCertificate bool) ([]Rule, error) {
 	var out []Rule
 	var faults []error
 	for i, r := range rules {
@@ -61,7 +61,7 @@ func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 			}
 		}
 		// An empty rule is a forgotten field more often than a wish to serve the whole Internet.
-		if r.Key == "" && len(r.Prefixes) == 0 {
+		if r.Key == "" && len(r.Prefixes) == 0 && !byCertificate {
 			faults = append(faults, fmt.Errorf("config: Allow[%d]: neither Prefixes nor Key; "+
 				"a rule without both would allow every source: name prefixes, a key or both", i))
 		}

@@ -14,7 +14,7 @@ import (
 
 // answerMessage returns the answer to a DNS message. The zone is looked up last, so that a source without access cannot
 // find out whether the zone exists.
-func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a answer) {
+func (r *responder) answerMessage(msg []byte, from sender) (a answer) {
 	// 1. Parse. A response gets no answer, because two servers could answer each other for ever.
 	req, state := readRequest(msg)
 	defer func() { a.asked = req.transferKind() }()
@@ -64,21 +64,27 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) (a 
 
 	// 4. An update key has rights of its own, whether or not a class has the source as a peer.
 	if updater != nil {
-		a = r.answerUpdater(req, msg, updater, from, overTCP, reply)
+		a = r.answerUpdater(req, msg, updater, from.addr, from.overTCP, reply)
 		a.admitted, a.tenant = true, updater.Tenant
 		return a
 	}
 
 	// 5. Find the admitting classes. Only then look for the zone.
-	open := registry.classesFor(from, key)
+	open, inClear := registry.classesFor(from, key, r.clock())
 	if len(open) == 0 {
+		for _, class := range inClear {
+			r.classes.faults.noteFault(class, from.addr, TLSNotUsed, "it asks without the TLS of its class", r.clock())
+		}
 		if key == nil {
 			return reply(rcodeRefused, "unsigned and not allowed by its address")
 		}
 		return reply(rcodeRefused, "key not allowed from this address")
 	}
 
-	a = r.answerPeer(req, key, open, overTCP, reply)
+	if from.tls != nil {
+		r.classes.faults.noteSuccess(open, from.addr)
+	}
+	a = r.answerPeer(req, key, open, from.overTCP, reply)
 	a.admitted, a.tenant = true, tenantOf(open)
 	return a
 }

@@ -86,7 +86,7 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 			tcp  bool
 			want int
 		}{{false, test.udp}, {true, test.tcp}} {
-			a := r.answerMessage(packMessage(t, test.msg), loopback, over.tcp)
+			a := r.answerMessage(packMessage(t, test.msg), sentBy(loopback, over.tcp))
 			if over.want == transfer {
 				if a.transfer == nil {
 					t.Errorf("%s, TCP: no transfer", test.what)
@@ -151,7 +151,7 @@ func TestRespond_outsiderLearnsNothing(t *testing.T) {
 						if withKey {
 							wire, _ = signQuery(t, m, stranger, r.clock())
 						}
-						a := r.answerMessage(wire, outside, overTCP)
+						a := r.answerMessage(wire, sentBy(outside, overTCP))
 						if a.transfer != nil {
 							t.Fatalf("%s: a transfer", what)
 						}
@@ -204,7 +204,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 		{[]string{"internal", ""}, "example.net.", 33}, {[]string{"internal", ""}, "example.com.", 0}, {nil, "example.org.", 0},
 	} {
 		r.classes.registry.Load().classes[0].views = c.views
-		m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
+		m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(c.fqdn, mdns.TypeSOA)), sentBy(loopback, false)).msg)
 		var got uint32
 		if len(m.Answer) == 1 {
 			got = m.Answer[0].(*mdns.SOA).Serial
@@ -256,7 +256,7 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 		r := testResponder(t, serveZones(), Rules(local, nil))
 		zones := &steppedZones{Set: serveZones(makeSnapshot(t, "u", "", "example.org.", 100, values...)), steps: test.steps}
 		r.classes.zones = zones
-		a := r.answerMessage(packMessage(t, makeIXFR("example.org.", 99)), loopback, test.overTCP)
+		a := r.answerMessage(packMessage(t, makeIXFR("example.org.", 99)), sentBy(loopback, test.overTCP))
 		if zones.made != test.made || (a.transfer != nil) != test.overTCP {
 			t.Errorf("%s: made %d times before its place, %+v", what, zones.made, a)
 		}
@@ -284,7 +284,7 @@ func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	cost := func(qtype uint16) float64 {
 		wire := packMessage(t, makeQuery("big.example.org.", qtype))
 		return testing.AllocsPerRun(10, func() {
-			m := unpackMessage(t, r.answerMessage(wire, loopback, false).msg)
+			m := unpackMessage(t, r.answerMessage(wire, sentBy(loopback, false)).msg)
 			if len(m.Answer) != 1 || m.Answer[0].Header().Rrtype != mdns.TypeA {
 				t.Errorf("%v", m)
 			}
@@ -306,11 +306,11 @@ func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	h.Contact = strings.Repeat("n", 60) + "." + label + strings.Repeat("p", 60) + ".example."
 	set := serveZones(replaceHeader(s, h))
 	r := testResponder(t, set, Rules(local, nil))
-	m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(fqdn, mdns.TypeSOA)), loopback, false).msg)
+	m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(fqdn, mdns.TypeSOA)), sentBy(loopback, false)).msg)
 	if !m.Truncated || len(m.Answer) != 0 {
 		t.Errorf("512 octets: %v", m)
 	}
-	if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(fqdn, mdns.TypeSOA)), loopback, true).msg); m.Truncated ||
+	if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(fqdn, mdns.TypeSOA)), sentBy(loopback, true)).msg); m.Truncated ||
 		len(m.Answer) != 1 {
 		t.Errorf("over TCP: %v", m)
 	}
@@ -356,7 +356,7 @@ func TestRespond_malformed(t *testing.T) {
 		best := time.Hour // a loaded machine may stop one try
 		for range 3 {
 			start := time.Now()
-			a = r.answerMessage(wire, loopback, true)
+			a = r.answerMessage(wire, sentBy(loopback, true))
 			best = min(best, time.Since(start))
 		}
 		if best > 50*time.Millisecond {
@@ -369,7 +369,7 @@ func TestRespond_malformed(t *testing.T) {
 	for what, wire := range map[string][]byte{
 		"nothing": {}, "half a header": {1, 2, 3}, "a response": append(append([]byte{1, 2, 0x80, 0}, head(1, 0, 0, 0)[4:]...), question...),
 	} {
-		if a := r.answerMessage(wire, loopback, false); a.msg != nil || a.transfer != nil {
+		if a := r.answerMessage(wire, sentBy(loopback, false)); a.msg != nil || a.transfer != nil {
 			t.Errorf("%s: answered with %x", what, a.msg)
 		}
 	}
@@ -386,7 +386,7 @@ func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
 	wire = append(wire, 0, byte(len(algorithm)+16))
 	wire = append(wire, algorithm...)
 	wire = withArcount(append(wire, make([]byte, 16)...), 1)
-	a := r.answerMessage(wire, outside, false)
+	a := r.answerMessage(wire, sentBy(outside, false))
 	if m := unpackMessage(t, a.msg); m.Rcode != mdns.RcodeNotAuth || len(a.msg) > len(wire) {
 		t.Errorf("%d octets for %d: %v", len(a.msg), len(wire), m)
 	}
@@ -422,7 +422,7 @@ func FuzzRespond(f *testing.F) {
 		}
 		before := bytes.Clone(wire)
 		for _, from := range []netip.Addr{loopback, outside} {
-			a := r.answerMessage(wire, from, overTCP)
+			a := r.answerMessage(wire, sentBy(from, overTCP))
 			if !bytes.Equal(before, wire) {
 				t.Fatal("the request was written to")
 			}
@@ -459,8 +459,8 @@ func TestRespond_outsideOfEveryZone(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {
 		for _, qtype := range []uint16{mdns.TypeA, mdns.TypeSOA, mdns.TypeDS, mdns.TypeANY} {
-			if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(qname, qtype)), loopback,
-				false).msg); m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
+			m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(qname, qtype)), sentBy(loopback, false)).msg)
+			if m.Rcode != mdns.RcodeRefused || m.Authoritative || len(m.Answer)+len(m.Ns) > 0 {
 				t.Errorf("%s %s: %v, want REFUSED", qname, mdns.TypeToString[qtype], m)
 			}
 		}

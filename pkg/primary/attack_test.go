@@ -48,11 +48,11 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 				q.Ns = makeIXFR(qname, 3).Ns
 			}
 			wire := packMessage(t, q)
-			a := r.answerMessage(wire, outside, false)
+			a := r.answerMessage(wire, sentBy(outside, false))
 			if len(a.msg) > len(wire) {
 				t.Errorf("%s %s to an outsider: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
 			}
-			a = r.answerMessage(wire, loopback, false)
+			a = r.answerMessage(wire, sentBy(loopback, false))
 			if len(a.msg) > unsignedLimit {
 				t.Errorf("%s %s to a source that nothing proves: %d octets for %d", qname, mdns.TypeToString[qtype], len(a.msg), len(wire))
 			}
@@ -61,23 +61,23 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	}
 	t.Logf("at most %.1f octets for one", worst)
 
-	any := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("any.example.org.", mdns.TypeANY)), loopback, false).msg)
+	any := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("any.example.org.", mdns.TypeANY)), sentBy(loopback, false)).msg)
 	if any.Truncated || len(any.Answer) != 1 || any.Answer[0].Header().Rrtype != mdns.TypeTXT {
 		t.Errorf("ANY over UDP: %v", any)
 	}
-	if any = unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("any.example.org.", mdns.TypeANY)), loopback, true).msg); len(
-		any.Answer) != 32 {
+	any = unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("any.example.org.", mdns.TypeANY)), sentBy(loopback, true)).msg)
+	if len(any.Answer) != 32 {
 		t.Errorf("ANY over TCP: %d records, want all 32", len(any.Answer))
 	}
 
 	// The answer to a signed query may be as long as the client's UDP size.
 	question := withCookie("any.example.org.", mdns.TypeA)
-	if first := unpackMessage(t, r.answerMessage(packMessage(t, question), loopback, false).msg); !first.Truncated ||
+	if first := unpackMessage(t, r.answerMessage(packMessage(t, question), sentBy(loopback, false)).msg); !first.Truncated ||
 		len(first.Answer) > 0 {
 		t.Errorf("30 addresses fit 512 octets: %v", first)
 	}
 	proven, _ := signQuery(t, question, k, now)
-	wire := r.answerMessage(proven, loopback, false).msg
+	wire := r.answerMessage(proven, sentBy(loopback, false)).msg
 	if m := unpackMessage(t, wire); m.Truncated || len(m.Answer) != 30 || len(wire) > udpLimit {
 		t.Errorf("with a key: %d octets, %v", len(wire), m)
 	}
@@ -105,12 +105,12 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 		replayed, _ := signQuery(t, test.msg.Copy(), k, now)
 		for range 3 {
 			for _, from := range []netip.Addr{loopback, outside} {
-				a := r.answerMessage(plain, from, false)
+				a := r.answerMessage(plain, sentBy(from, false))
 				if m := unpackMessage(t, a.msg); m.Rcode != test.want || len(a.msg) > len(plain) {
 					t.Errorf("%s: %d octets for %d, %v", what, len(a.msg), len(plain), m)
 				}
 			}
-			if m := unpackMessage(t, r.answerMessage(replayed, loopback, false).msg); m.Rcode != test.want {
+			if m := unpackMessage(t, r.answerMessage(replayed, sentBy(loopback, false)).msg); m.Rcode != test.want {
 				t.Errorf("signed %s: %v", what, m)
 			}
 		}

@@ -31,6 +31,9 @@ type ClassConfig struct {
 	Keys   []tsig.Key
 	Allow  []Rule
 	Notify []Target
+	// TLS, if not nil, admits only peers over TLS with a certificate that it accepts. A Rule may then have neither
+	// prefixes nor a key.
+	TLS *ClassTLS
 }
 
 type Member struct {
@@ -68,6 +71,7 @@ type Class struct {
 
 	mu         sync.RWMutex
 	access     rules                // sources that may transfer
+	tls        *ClassTLS            // nil: they transfer in clear
 	notify     []Target             // servers that get NOTIFYs
 	members    map[string]name.Name // zone names by UID
 	byName     map[name.Name]string // UIDs by zone name
@@ -116,10 +120,13 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	if err != nil {
 		return fail(err)
 	}
-	rules, errAccess := newAccess(config.Allow, keys)
+	rules, errAccess := newAccess(config.Allow, keys, config.TLS != nil)
 	targets, errNotify := newTargets(config.Notify, keys)
 	if err := errors.Join(errAccess, errNotify); err != nil {
 		return fail(err)
+	}
+	if config.TLS != nil && !s.hasTLS {
+		return fail(errors.New("it has TLS, and this primary has no port for TLS: set --dns-tls-listen"))
 	}
 
 	// 3. Check the catalog against the members.
@@ -147,7 +154,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 		return fail(err)
 	}
 
-	c.access, c.notify = rules, targets
+	c.access, c.notify, c.tls = rules, targets, config.TLS
 	c.replaceCatalog(config.Catalog)
 	s.registry.Store(after)
 	// The targets may have changed, so every zone of the class is looked at again.
@@ -186,7 +193,8 @@ func (c *Class) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replaceCatalog(name.Name{})
-	c.access, c.notify = nil, nil
+	c.access, c.notify, c.tls = nil, nil, nil
+	s.faults.forgetClass(c)
 	clear(c.members)
 	clear(c.byName)
 	s.changes.add(classUID{class: c}, false)
@@ -256,16 +264,37 @@ func (c *Class) AnnounceCatalog() {
 	}
 }
 
-func (c *Class) allows(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
+// allows reports whether the rules admit a source with a key, whether that source signs zones, and whether it has the
+// TLS that the class needs, according to isProven.
+func (c *Class) allows(from netip.Addr, key *tsig.SigningKey, isProven func(*ClassTLS) bool) (allowed, signs, hasTLS bool) {
 	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.access.allow(from, key)
+	of := c.tls
+	allowed, signs = c.access.allow(from, key)
+	c.mu.RUnlock()
+	return allowed, signs, allowed && (of == nil || isProven(of))
 }
 
+// trustOf returns the trust in a source. An address alone proves nothing to a class with TLS.
 func (c *Class) trustOf(from netip.Addr) trust {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	if c.tls != nil {
+		return min(c.access.trustOf(from), unproven)
+	}
 	return c.access.trustOf(from)
+}
+
+func (c *Class) tlsOf() *ClassTLS {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.tls
+}
+
+// lists reports whether the class names a server at an address.
+func (c *Class) lists(from netip.Addr) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.ContainsFunc(c.notify, func(target Target) bool { return target.Addr.Addr() == from })
 }
 
 // findZone returns the snapshot served under a name, or false. signs is true for a signing peer, which also gets the

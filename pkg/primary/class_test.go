@@ -57,7 +57,7 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 		if key != nil {
 			wire, _ = signQuery(t, m, *key, r.clock())
 		}
-		a := r.answerMessage(wire, from, true)
+		a := r.answerMessage(wire, sentBy(from, true))
 		if a.transfer != nil {
 			return nil
 		}
@@ -142,7 +142,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	red.Close()
 	m := makeQuery("example.org.", mdns.TypeSOA)
 	wire, _ := signQuery(t, m, key, time.Now())
-	if got := unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeRefused ||
+	if got := unpackMessage(t, p.tcp.responder.answerMessage(wire, sentBy(outside, false)).msg); got.Rcode != mdns.RcodeRefused ||
 		got.IsTsig() == nil || got.IsTsig().Error != 0 {
 		t.Errorf("a zone of a closed class: %v", got)
 	}
@@ -150,7 +150,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 		t.Error("a closed class is changed")
 	}
 	green.Close()
-	if got := unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg); got.Rcode != mdns.RcodeNotAuth {
+	if got := unpackMessage(t, p.tcp.responder.answerMessage(wire, sentBy(outside, false)).msg); got.Rcode != mdns.RcodeNotAuth {
 		t.Errorf("with the key of a closed class: %v", got)
 	}
 }
@@ -341,7 +341,7 @@ func TestClass_handsOutNoPausedZoneAndSignedOnesToTheSigner(t *testing.T) {
 	rcodes := func(zone string) (codes [2]int) {
 		for i, key := range []tsig.Key{follower, signer} {
 			wire, _ := signQuery(t, makeQuery(zone, mdns.TypeSOA), key, time.Now())
-			codes[i] = unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
+			codes[i] = unpackMessage(t, p.tcp.responder.answerMessage(wire, sentBy(outside, false)).msg).Rcode
 		}
 		return codes
 	}

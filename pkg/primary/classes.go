@@ -29,8 +29,12 @@ type classes struct {
 	zones    Zones
 	catalogs *zoneview.Set
 	changes  *changeQueue
+	faults   *tlsFaults
 	traces   trace.TracerProvider // may be nil
 	log      klog.Logger
+
+	// hasTLS is true if this primary has a port for TLS.
+	hasTLS bool
 
 	registry   atomic.Pointer[registry]
 	registryMu sync.Mutex // guards the replacement of registry
@@ -39,15 +43,15 @@ type classes struct {
 // peerIndex summarizes the keys and rules of a class, to find quickly the classes that may admit a message.
 type peerIndex struct {
 	keys tsig.Keyring
-	// byAddress is true if a rule has source prefixes. anyAddress is true if a rule has none and so admits its key from
-	// every source.
+	// byAddress is true if a rule admits messages without a key. anyAddress is true if a rule has no source prefixes
+	// and so admits its key, or each certificate of the class, from every source.
 	byAddress, anyAddress bool
 }
 
 func newPeerIndex(keys tsig.Keyring, rules []Rule) peerIndex {
 	by := peerIndex{keys: keys}
 	for _, rule := range rules {
-		by.byAddress = by.byAddress || len(rule.Prefixes) > 0
+		by.byAddress = by.byAddress || len(rule.Prefixes) > 0 || rule.Key == ""
 		by.anyAddress = by.anyAddress || len(rule.Prefixes) == 0
 	}
 	return by
@@ -57,7 +61,8 @@ func newPeerIndex(keys tsig.Keyring, rules []Rule) peerIndex {
 type registry struct {
 	keys    tsig.Keyring // of all classes and updaters
 	classes []*Class     // sorted by name
-	// byKey contains the classes with a key, and byAddress the classes with source prefixes, both sorted by name.
+	// byKey contains the classes with a key, and byAddress those with source prefixes or without a key, both sorted by
+	// name.
 	byKey     map[string][]*Class
 	byAddress []*Class
 	updaters  map[string]*updater // update keys by name
@@ -67,7 +72,7 @@ type registry struct {
 
 func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChangeQueue(), traces: config.Traces,
-		log: log}
+		faults: newTLSFaults(config.NotifyFaultAfter, log), hasTLS: config.ListenTLS.IsValid(), log: log}
 	nameless := &Class{parent: s, views: config.Views, access: config.Allow, notify: config.Notify, peers: newPeerIndex(keys, config.Allow)}
 	first, _ := newRegistry([]*Class{nameless}, nil) // a single class has no conflicts
 	s.registry.Store(first)
@@ -120,14 +125,20 @@ type admittingClass struct {
 	signs bool
 }
 
-func (r *registry) classesFor(from netip.Addr, key *tsig.SigningKey) []admittingClass {
-	var open []admittingClass
+// classesFor returns the classes that admit a message, and those that would if the sender had proven itself by TLS.
+func (r *registry) classesFor(from sender, key *tsig.SigningKey, now time.Time) (open []admittingClass, inClear []*Class) {
 	for _, c := range r.candidatesFor(key) {
-		if allowed, signs := c.allows(from, key); allowed {
+		allowed, signs, hasTLS := c.allows(from.addr, key, func(of *ClassTLS) bool {
+			return from.tls != nil && from.tls.judgeFor(of, now) == nil
+		})
+		switch {
+		case allowed && hasTLS:
 			open = append(open, admittingClass{c, signs})
+		case allowed:
+			inClear = append(inClear, c)
 		}
 	}
-	return open
+	return open, inClear
 }
 
 func (r *registry) candidatesFor(key *tsig.SigningKey) []*Class {

@@ -54,9 +54,11 @@ type Config struct {
 	Views []string
 	// Listen is the address for UDP and TCP. Port 0 means that New chooses a free port, returned by Addr.
 	Listen netip.AddrPort
-	Keys   []tsig.Key
-	Allow  []Rule
-	Notify []Target
+	// ListenTLS is the address for transfers over TLS (RFC 9103); zero means none, and classes with TLS are refused.
+	ListenTLS netip.AddrPort
+	Keys      []tsig.Key
+	Allow     []Rule
+	Notify    []Target
 
 	// Updates handles messages signed by update keys, and is required for SetUpdateKeys.
 	Updates updates.Handler
@@ -150,7 +152,7 @@ func (c Config) completeConfig() (Config, tsig.Keyring, error) {
 	}
 
 	keys, errKeys := tsig.NewKeyring(c.Keys)
-	rules, errAccess := newAccess(c.Allow, keys)
+	rules, errAccess := newAccess(c.Allow, keys, false)
 	targets, errNotify := newTargets(c.Notify, keys)
 	faults = append(faults, errKeys, errAccess, errNotify)
 	c.Allow, c.Notify = rules, targets

@@ -170,3 +170,6 @@ func serialOf(n uint32) serial.Serial { return serial.Serial(n) }
 func replaceHeader(s *zoneview.Snapshot, h content.Header) *zoneview.Snapshot {
 	return zoneview.NewSnapshot(s.Zone(), h, s.Serial(), 1, sethash.State{}, slices.Values([]content.RRset(nil)))
 }
+
+// sentBy returns the sender of a message in clear.
+func sentBy(addr netip.Addr, overTCP bool) sender { return sender{addr: addr, overTCP: overTCP} }

@@ -29,7 +29,7 @@ func (m *message) size() int { return len(m.buf) - lengthOctets }
 
 func collectTransfer(t testing.TB, r *responder, wire []byte) [][]byte {
 	t.Helper()
-	a := r.answerMessage(wire, loopback, true)
+	a := r.answerMessage(wire, sentBy(loopback, true))
 	if a.transfer == nil {
 		t.Fatalf("no transfer: %v", unpackMessage(t, a.msg))
 	}
@@ -205,7 +205,7 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 		z := zoneview.Zone{UID: "u", Namespace: "default", Name: "z"}
 		s := zoneview.NewSnapshot(z, makeHeader("example.org."), 1, 1, sethash.State{}, slices.Values([]content.RRset{tc.set}))
 		a := testResponder(t, serveZones(s), Rules(local, nil)).answerMessage(packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)),
-			loopback, true)
+			sentBy(loopback, true))
 		octets := 0
 		sent, err := a.transfer.sendTransfer(newMessage(), time.Now, func(b []byte) error { octets += len(b); return nil })
 		switch {
@@ -325,7 +325,7 @@ func TestTransfer_flatMemory(t *testing.T) {
 	first := &m.buf[:1][0]
 	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(20000)...)
 	r := testResponder(t, serveZones(s), Rules(local, nil))
-	a := r.answerMessage(packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)), loopback, true)
+	a := r.answerMessage(packMessage(t, makeQuery("example.org.", mdns.TypeAXFR)), sentBy(loopback, true))
 	names := 0
 	must.Get(a.transfer.sendTransfer(m, r.clock, func(framed []byte) error {
 		if &framed[0] != first {

@@ -21,6 +21,9 @@ type Primary struct {
 	tcp      *tcpServer
 	notifier *notifier
 	pair     pair
+	// secure has no sockets without Config.ListenTLS. BIND 9.18 asks there for the SOA by UDP, and transfers over TLS
+	// when that is refused.
+	secure   pair
 	log      klog.Logger
 	counters *counters
 
@@ -43,6 +46,12 @@ func New(config Config) (*Primary, error) {
 	p.stop = sync.OnceFunc(func() { close(p.stopping) })
 	if p.pair, err = listenPair(c.Listen); err != nil {
 		return nil, err
+	}
+	if c.ListenTLS.IsValid() {
+		if p.secure, err = listenPair(c.ListenTLS); err != nil {
+			p.pair.close()
+			return nil, fmt.Errorf("TLS: %w", err)
+		}
 	}
 	p.notifier = newNotifier(&c, p.classes, p.counters, p.log, p.Addr())
 	return p, nil
@@ -67,6 +76,16 @@ func (p *Primary) HasClassKey(keyName string) bool {
 
 func (p *Primary) Addr() netip.AddrPort { return p.pair.at }
 
+// TLSAddr returns the address for transfers over TLS, zero if there is none.
+func (p *Primary) TLSAddr() netip.AddrPort { return p.secure.at }
+
+func (p *Primary) pairs() []pair {
+	if p.secure.tcp == nil {
+		return []pair{p.pair}
+	}
+	return []pair{p.pair, p.secure}
+}
+
 func (p *Primary) Stats() Stats {
 	s := p.counters.readStats()
 	s.Zones, s.NotifyFaults = p.classes.countServed(), p.notifier.countFaults()
@@ -75,8 +94,9 @@ func (p *Primary) Stats() Stats {
 
 func (p *Primary) Close() error {
 	p.stop()
-	p.pair.udp.Close()
-	p.pair.tcp.Close()
+	for _, pair := range p.pairs() {
+		pair.close()
+	}
 	return nil
 }
 
@@ -91,19 +111,24 @@ func (p *Primary) Run(ctx context.Context) error {
 
 	// Start the listeners and loops. A listener that fails cancels ctx with its error.
 	var listeners, conns sync.WaitGroup
-	for range udpReaders {
+	for _, pair := range p.pairs() {
+		var arrival sync.Mutex
+		for range udpReaders {
+			listeners.Go(func() {
+				if err := p.tcp.serveUDP(ctx, workCtx, pair.udp, &arrival); err != nil {
+					cancel(err)
+				}
+			})
+		}
 		listeners.Go(func() {
-			if err := p.tcp.serveUDP(ctx, workCtx, p.pair.udp); err != nil {
+			if err := p.tcp.acceptConnections(ctx, workCtx, pair.tcp, pair == p.secure, &conns); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	listeners.Go(func() {
-		if err := p.tcp.acceptConnections(ctx, workCtx, p.pair.tcp, &conns); err != nil {
-			cancel(err)
-		}
-	})
-	p.log.Info("Serving DNS", "address", p.pair.at.String(), "views", p.config.Views)
+	for _, pair := range p.pairs() {
+		p.log.Info("Serving DNS", "address", pair.at.String(), "tls", pair == p.secure, "views", p.config.Views)
+	}
 	listeners.Go(func() {
 		if p.config.Reachable != nil {
 			p.config.Reachable(ctx)
@@ -115,8 +140,10 @@ func (p *Primary) Run(ctx context.Context) error {
 	// Stop reading, and wait until no listener starts new work.
 	<-ctx.Done()
 	p.stop()
-	p.pair.tcp.Close()
-	p.pair.udp.SetReadDeadline(time.Unix(1, 0)) // the socket stays open to answer updates in progress
+	for _, pair := range p.pairs() {
+		pair.tcp.Close()
+		pair.udp.SetReadDeadline(time.Unix(1, 0)) // the socket stays open to answer updates in progress
+	}
 	p.tcp.wakeConns()
 	listeners.Wait()
 
@@ -124,7 +151,9 @@ func (p *Primary) Run(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
 		p.tcp.updateWorkers.Wait()
-		p.pair.udp.Close()
+		for _, pair := range p.pairs() {
+			pair.udp.Close()
+		}
 		conns.Wait()
 		close(ended)
 	}()

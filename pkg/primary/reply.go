@@ -5,6 +5,7 @@ package primary
 
 import (
 	"errors"
+	"net/netip"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -16,6 +17,23 @@ import (
 type responder struct {
 	classes *classes
 	clock   func() time.Time
+}
+
+// sender is the source of a message. tls is nil if the message came in clear.
+type sender struct {
+	addr    netip.Addr
+	overTCP bool
+	tls     *tlsPeer
+}
+
+func (s sender) transport() string {
+	switch {
+	case s.tls != nil:
+		return "tls"
+	case s.overTCP:
+		return "tcp"
+	}
+	return "udp"
 }
 
 // answer is the reaction to a DNS message. At most one of msg, transfer and update is set. If none is, the message is

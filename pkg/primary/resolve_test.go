@@ -52,15 +52,15 @@ func TestLookup(t *testing.T) {
 		{"kid DS", "NXDOMAIN aa | | @ SOA |"}, // a query to the parent, which has no delegation there
 	} {
 		short, qtype, _ := strings.Cut(test.question, " ")
-		m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(short+".example.org.", mdns.StringToType[qtype])), loopback,
-			true).msg)
+		query := packMessage(t, makeQuery(short+".example.org.", mdns.StringToType[qtype]))
+		m := unpackMessage(t, r.answerMessage(query, sentBy(loopback, true)).msg)
 		if got := summarizeMessage(m); got != test.want {
 			t.Errorf("%s\n got %s\nwant %s", test.question, got, test.want)
 		}
 	}
 	// A loop ends.
-	if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("one.example.org.", mdns.TypeA)), loopback,
-		true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
+	one := packMessage(t, makeQuery("one.example.org.", mdns.TypeA))
+	if m := unpackMessage(t, r.answerMessage(one, sentBy(loopback, true)).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
 		t.Errorf("a circle of CNAMEs: %v", m)
 	}
 }
@@ -103,12 +103,12 @@ func TestLookup_truncates(t *testing.T) {
 			if size > 0 {
 				q.SetEdns0(size, false)
 			}
-			wire := r.answerMessage(packMessage(t, q), loopback, false).msg
+			wire := r.answerMessage(packMessage(t, q), sentBy(loopback, false)).msg
 			m := unpackMessage(t, wire)
 			if limit := min(max(512, int(size)), udpLimit); len(wire) > limit {
 				t.Errorf("%s: %d octets for a size of %d", qname, len(wire), size)
 			}
-			whole := unpackMessage(t, r.answerMessage(packMessage(t, q), loopback, true).msg)
+			whole := unpackMessage(t, r.answerMessage(packMessage(t, q), sentBy(loopback, true)).msg)
 			if len(whole.Answer)+len(whole.Ns) != 60 || whole.Truncated {
 				t.Errorf("%s over TCP: %d records", qname, len(whole.Answer)+len(whole.Ns))
 			}

@@ -28,15 +28,13 @@ type server struct {
 	counters      *counters
 	updates       *updates.Queue
 	updateWorkers sync.WaitGroup
-	// arrival is held while a datagram is read, and, of an UPDATE, until it is in the queue.
-	arrival sync.Mutex
-	log     klog.Logger
+	log           klog.Logger
 }
 
 // handleMessage answers a message, and counts and logs the answer, except an update's, which the caller answers later
 // by replyUpdate.
-func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) answer {
-	a := s.answerMessage(msg, from.Addr().Unmap(), over == "tcp")
+func (s *server) handleMessage(msg []byte, from netip.AddrPort, by sender) answer {
+	a := s.answerMessage(msg, by)
 	if a.update != nil {
 		return a
 	}
@@ -45,7 +43,7 @@ func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) ans
 		s.log.Info("Refused: "+a.advice, "from", from.String())
 	}
 	if a.refusal != "" {
-		s.log.V(2).Info("Refused", "zone", a.zone.String(), "from", from.String(), "over", over, "why", a.refusal)
+		s.log.V(2).Info("Refused", "zone", a.zone.String(), "from", from.String(), "over", by.transport(), "why", a.refusal)
 	}
 	return a
 }
@@ -68,18 +66,19 @@ const udpReaders = 2
 
 // serveUDP answers datagrams until ctx ends, beside other readers of the socket. The readers answer questions in
 // parallel, and put updates into the queue in order of arrival: of two updates of a TXT that a client sends without
-// waiting, the second must stay.
-func (s *server) serveUDP(ctx, workCtx context.Context, conn *net.UDPConn) error {
+// waiting, the second must stay. The readers share arrival, which is held while a datagram is read, and, of an UPDATE,
+// until it is in the queue.
+func (s *server) serveUDP(ctx, workCtx context.Context, conn *net.UDPConn, arrival *sync.Mutex) error {
 	buf := make([]byte, maxMessage)
 	for {
-		s.arrival.Lock()
+		arrival.Lock()
 		n, session, err := mdns.ReadFromSessionUDP(conn, buf)
 		isUpdate := err == nil && hasOpcode(buf[:n], opcodeUpdate)
 		var reply []byte
 		if isUpdate {
 			reply = s.handleUDP(workCtx, conn, buf[:n], session)
 		}
-		s.arrival.Unlock()
+		arrival.Unlock()
 
 		if err != nil {
 			if ctx.Err() != nil {
@@ -108,7 +107,7 @@ func (s *server) serveUDP(ctx, workCtx context.Context, conn *net.UDPConn) error
 func (s *server) handleUDP(ctx context.Context, conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) (reply []byte) {
 	from := session.RemoteAddr().(*net.UDPAddr).AddrPort()
 	defer s.recoverPanic(from)
-	a := s.handleMessage(msg, from, "udp")
+	a := s.handleMessage(msg, from, sender{addr: from.Addr().Unmap()})
 	switch {
 	case a.update == nil:
 		return a.msg
@@ -170,6 +169,11 @@ type pair struct {
 	udp *net.UDPConn
 	tcp *net.TCPListener
 	at  netip.AddrPort
+}
+
+func (p pair) close() {
+	p.udp.Close()
+	p.tcp.Close()
 }
 
 // udpBuffer is the size of the kernel's receive buffer in octets, enough for some thousand questions. Peers repeat a

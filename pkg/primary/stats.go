@@ -43,7 +43,9 @@ type Stats struct {
 	// NotifyFaults counts the zones whose NOTIFYs a server did not confirm, now or in the last minutes.
 	NotifyFaults       map[NotifyAnswer]int
 	ConnectionsRefused int64
-	Zones              int
+	// TLSHandshakes counts handshakes by "ok" or the cause of their failure.
+	TLSHandshakes map[string]int64
+	Zones         int
 }
 
 type TransferKind struct{ Kind, Result string }
@@ -59,7 +61,10 @@ type counters struct {
 // newCounters returns counters with a zero for each known label, so that a rate of a metric has a start.
 func newCounters() *counters {
 	s := Stats{Questions: map[string]int64{"dropped": 0}, Updates: map[string]int64{}, Transfers: map[TransferKind]int64{},
-		TransferOctets: map[string]int64{}}
+		TransferOctets: map[string]int64{}, TLSHandshakes: map[string]int64{"ok": 0}}
+	for _, cause := range handshakeCauses {
+		s.TLSHandshakes[cause] = 0
+	}
 	for _, rcode := range []uint16{rcodeSuccess, rcodeFormErr, rcodeServFail, rcodeNXDomain, rcodeNotImp, rcodeRefused, rcodeYXDomain,
 		uint16(update.YXRRset), uint16(update.NXRRset), rcodeNotAuth, uint16(update.NotZone), rcodeBadVers} {
 		s.Questions[rcodeText(rcode)] = 0
@@ -111,6 +116,7 @@ func (c *counters) readStats() Stats {
 	defer c.mu.Unlock()
 	s := c.stats
 	s.Questions, s.Updates = maps.Clone(s.Questions), maps.Clone(s.Updates)
+	s.TLSHandshakes = maps.Clone(s.TLSHandshakes)
 	s.Transfers, s.TransferOctets = maps.Clone(s.Transfers), maps.Clone(s.TransferOctets)
 	return s
 }

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/kit/slots"
 	"kubi.zone/kubizone/pkg/kit/traces"
@@ -38,6 +40,7 @@ type tcpServer struct {
 	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots
 	messages  sync.Pool
+	strangers *rate.Limiter // handshakes of sources that no class lists
 
 	stopping chan struct{}
 	mu       sync.Mutex
@@ -50,6 +53,7 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 		peers: slots.New(c.MaxConns, c.MaxConnsPerClient), outsiders: slots.New(max(4, c.MaxConns/16), max(4, c.MaxConns/16)),
 		newcomers: slots.New(c.MaxConns, c.MaxConnsPerClient), waiting: slots.New(c.MaxConns, c.MaxConnsPerClient),
 		transfers: slots.New(c.MaxTransfers, c.MaxTransfersPerClient), messages: sync.Pool{New: func() any { return newMessage() }},
+		strangers: rate.NewLimiter(strangerHandshakes, 2*strangerHandshakes),
 	}
 	s.tenants.conns, s.tenants.waiting = slots.New(c.MaxConns, c.MaxConnsPerClient), slots.New(c.MaxConns, c.MaxConnsPerClient)
 	s.tenants.transfers = slots.New(c.MaxTransfers, max(1, c.MaxTransfers/4))
@@ -58,7 +62,9 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 
 // acceptConnections serves new connections until ctx ends. A connection without a slot waits briefly, unread, because
 // BIND treats a primary that closes connections as dead for minutes.
-func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
+//
+// With overTLS, a connection begins with a handshake.
+func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPListener, overTLS bool, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
 		conn, err := l.AcceptTCP()
@@ -80,7 +86,7 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
-		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
+		c := &connection{tcp: conn, conn: conn, overTLS: overTLS, from: from, client: from.Addr().Unmap()}
 		// Nothing was read yet, so only the address tells which slots the connection may use.
 		level := s.classes.registry.Load().trustOf(c.client)
 
@@ -111,13 +117,17 @@ func (s *tcpServer) acceptConnections(ctx, workCtx context.Context, l *net.TCPLi
 }
 
 type connection struct {
-	conn   *net.TCPConn
-	from   netip.AddrPort
-	client netip.Addr
-	tenant string // set if only classes of tenants admit the peer
-	trust  trust
-	slot   *slots.Slot
-	idle   time.Duration
+	tcp *net.TCPConn
+	// conn is tcp, or TLS above tcp.
+	conn    net.Conn
+	overTLS bool
+	tls     *tlsPeer // nil before the handshake, and in clear
+	from    netip.AddrPort
+	client  netip.Addr
+	tenant  string // set if only classes of tenants admit the peer
+	trust   trust
+	slot    *slots.Slot
+	idle    time.Duration
 }
 
 // clientOf groups IPv6 addresses by /64, the smallest network of a host.
@@ -143,7 +153,7 @@ func (s *tcpServer) takeSlot(c *connection, level trust) (p *slots.Slot, freed <
 		// A newer connection may call cut at any time.
 		kind, cut = s.newcomers, func() {
 			s.counters.count(func(s *Stats) { s.ConnectionsRefused++ })
-			c.conn.Close()
+			c.tcp.Close() // a close of TLS would wait for the peer
 		}
 	case peer:
 		kind, c.idle = s.peers, s.config.IdleTimeout
@@ -193,7 +203,7 @@ func (s *tcpServer) waitForSlot(ctx context.Context, c *connection, level trust,
 func (s *tcpServer) refuseConnection(c *connection) {
 	s.counters.count(func(s *Stats) { s.ConnectionsRefused++ })
 	s.log.V(2).Info("Connection over the limit closed", "from", c.from.String())
-	c.conn.Close()
+	c.tcp.Close()
 }
 
 // serveConnection answers messages in order, because clients may pipeline them (RFC 7766 §6.2.1.1).
@@ -203,17 +213,20 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			c.slot.Release()
 		}
 	}()
-	defer c.conn.Close()
+	defer func() { c.conn.Close() }()
 	defer s.recoverPanic(c.from)
-	s.trackConn(c.conn, true)
-	defer s.trackConn(c.conn, false)
+	s.trackConn(c.tcp, true)
+	defer s.trackConn(c.tcp, false)
+	if c.overTLS && s.acceptTLS(ctx, c) != nil {
+		return
+	}
 	for {
 		msg, err := s.readMessage(c)
 		if err != nil {
 			return
 		}
 
-		a := s.handleMessage(msg, c.from, "tcp")
+		a := s.handleMessage(msg, c.from, sender{c.client, true, c.tls})
 		if c.trust == unproven && a.admitted && !s.promoteNewcomer(ctx, c, a.tenant) {
 			return
 		}

@@ -154,7 +154,7 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 		if may := registry.candidatesFor(key); !slices.Equal(may, want) {
 			t.Errorf("%s: %d classes are asked about a question", keyName, len(may))
 		}
-		if open := registry.classesFor(outside, key); len(open) != len(want) {
+		if open, _ := registry.classesFor(sentBy(outside, false), key, time.Now()); len(open) != len(want) {
 			t.Errorf("%s: lets into %d classes, want %d", keyName, len(open), len(want))
 		}
 	}

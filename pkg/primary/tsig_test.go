@@ -31,7 +31,7 @@ func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 		k := testKey(t, "Transfer.Example.", algorithm)
 		r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []tsig.Key{k}), k)
 		wire, mac := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), k, time.Now())
-		a := r.answerMessage(wire, loopback, false)
+		a := r.answerMessage(wire, sentBy(loopback, false))
 		m := unpackMessage(t, a.msg)
 		if m.Rcode != mdns.RcodeSuccess || len(m.Answer) != 1 || m.IsTsig() == nil {
 			t.Fatalf("%s: %v", algorithm, m)
@@ -41,7 +41,7 @@ func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 		}
 		// A refusal is signed too.
 		wire, mac = signQuery(t, makeQuery("example.org.", mdns.TypeA), k, time.Now())
-		a = r.answerMessage(wire, loopback, false)
+		a = r.answerMessage(wire, sentBy(loopback, false))
 		if err := mdns.TsigVerifyWithProvider(a.msg, macBy{k}, mac, false); err != nil {
 			t.Errorf("%s, refused: %v", algorithm, err)
 		}
@@ -103,7 +103,7 @@ func TestTSIG_errors(t *testing.T) {
 		{"signature not last", notLast(), mdns.RcodeFormatError, 0, false},
 	}
 	for _, test := range tests {
-		a := r.answerMessage(test.wire, loopback, true)
+		a := r.answerMessage(test.wire, sentBy(loopback, true))
 		if a.transfer != nil {
 			t.Errorf("%s: a transfer", test.what)
 			continue
@@ -170,11 +170,11 @@ func TestTSIG_keyOfAnotherRuleIsRefused(t *testing.T) {
 	a, b := testKey(t, "a.example.", tsig.HMACSHA256), testKey(t, "b.example.", tsig.HMACSHA256)
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)
 	wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), a, time.Now())
-	if m := unpackMessage(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeSuccess {
+	if m := unpackMessage(t, r.answerMessage(wire, sentBy(outside, false)).msg); m.Rcode != mdns.RcodeSuccess {
 		t.Errorf("key a from anywhere: rcode %d", m.Rcode)
 	}
 	wire, _ = signQuery(t, makeQuery("example.org.", mdns.TypeSOA), b, time.Now())
-	if m := unpackMessage(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeRefused {
+	if m := unpackMessage(t, r.answerMessage(wire, sentBy(outside, false)).msg); m.Rcode != mdns.RcodeRefused {
 		t.Errorf("key b: rcode %d, want REFUSED", m.Rcode)
 	}
 }

@@ -140,7 +140,7 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	signed, _ := signQuery(t, makeUpdate("x.apps.example.org."), stranger.Key, time.Now())
 	unsigned := packMessage(t, makeUpdate("x.apps.example.org."))
 	for what, wire := range map[string][]byte{"unsigned": unsigned, "a key that is not here": signed} {
-		a := p.tcp.answerMessage(wire, loopback, false)
+		a := p.tcp.answerMessage(wire, sentBy(loopback, false))
 		if m := unpackMessage(t, a.msg); a.update != nil || m.Rcode != mdns.RcodeRefused && m.Rcode != mdns.RcodeNotAuth {
 			t.Errorf("%s: %v", what, m)
 		}
@@ -161,7 +161,7 @@ func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	noZone := makeUpdate("www.apps.example.org.")
 	noZone.Question = nil
 	wire, _ := signQuery(t, noZone, key.Key, time.Now())
-	a := p.tcp.answerMessage(wire, loopback, true)
+	a := p.tcp.answerMessage(wire, sentBy(loopback, true))
 	if m := unpackMessage(t, a.msg); a.update != nil || m.Rcode != mdns.RcodeFormatError {
 		t.Errorf("no zone: %v", m)
 	}
@@ -478,7 +478,7 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	for after, want := range []string{message, "", message} {
 		now = now.Add(time.Duration(after) * 30 * time.Second)
 		must.Succeed(t, p.SetUpdateKeys([]*updates.Key{key}))
-		a := p.tcp.answerMessage(wire, loopback, false)
+		a := p.tcp.answerMessage(wire, sentBy(loopback, false))
 		m := unpackMessage(t, a.msg)
 		if m.Rcode != mdns.RcodeNotAuth || (want == "") != (a.advice == "") || !strings.Contains(a.advice, want) {
 			t.Errorf("%v, said %q, want %q", m, a.advice, want)
@@ -564,7 +564,7 @@ func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	many, _ := signQuery(t, makeManyUpdates(4000), key.Key, time.Now())
 	allocations := func(wire []byte) float64 {
 		return testing.AllocsPerRun(10, func() {
-			if a := p.tcp.answerMessage(wire, loopback, false); a.update == nil {
+			if a := p.tcp.answerMessage(wire, sentBy(loopback, false)); a.update == nil {
 				t.Errorf("answered with %v", unpackMessage(t, a.msg))
 			}
 		})

@@ -19,7 +19,8 @@ func TestDeployment_fitsTogether(t *testing.T) {
 	listens := map[string]map[string]string{ // flag by port
 		"controller": {"health": "health-listen"},
 		"fleet":      {"health": "health-listen"},
-		"primary":    {"health": "health-listen", "dns": "dns-listen", "dns-tcp": "dns-listen"},
+		"primary": {"health": "health-listen", "dns": "dns-listen", "dns-tcp": "dns-listen", "dns-tls": "dns-tls-listen",
+			"dns-tls-udp": "dns-tls-listen"},
 	}
 	for _, object := range objects {
 		if object.GetKind() != "Deployment" {

@@ -216,6 +216,16 @@ var attacks = []attack{
 		[]string{"pkg/zone/ledger TestReverse_massDeletion_S16_4"}},
 	{139, "T", "the PTR of another's name, by a PTR Record beside it", "the rules of the reverse zone decide, as for any Record", nil,
 		reverseAttacks},
+	{140, "X", "a class with TLS, by no certificate, that of another authority or name, an expired one, without ALPN, by TLS 1.2", "no " +
+		"handshake; the cause is in log and status", nil, nil},
+	{141, "X", "the zones and catalog of a class with TLS, in clear", "REFUSED, the same for what is not there", nil, nil},
+	{142, "X", "a class with TLS, by a connection or session from before its authority was replaced", "REFUSED from the next message on; " +
+		"nothing is resumed", nil, nil},
+	{143, "P", "the zones of another class with TLS, by its server's name, or the time of its checks", "no handshake, or REFUSED, by " +
+		"one check a minute", nil, nil},
+	{144, "X", "all places and processors of the primary by half-open, slow or countless handshakes, or long chains", "two seconds each, " +
+		"the oldest is cut; 100 a second of unlisted addresses; 4 certificates; secondaries are served", nil, nil},
+	{145, "T", "a certificate in a Secret of another namespace", "not read", nil, nil},
 }
 
 var reverseAttacks = []string{"pkg/zone/ledger TestReverse_attacks_S16_4"}

@@ -159,6 +159,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationkubizonev1alpha1.SecretReferenceApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("TransferProvider"):
 		return &applyconfigurationkubizonev1alpha1.TransferProviderApplyConfiguration{}
+	case kubizonev1alpha1.SchemeGroupVersion.WithKind("TransferTLS"):
+		return &applyconfigurationkubizonev1alpha1.TransferTLSApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKey"):
 		return &applyconfigurationkubizonev1alpha1.UpdateKeyApplyConfiguration{}
 	case kubizonev1alpha1.SchemeGroupVersion.WithKind("UpdateKeyRecords"):

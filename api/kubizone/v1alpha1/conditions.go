@@ -130,14 +130,15 @@ const (
 	// ReasonPaused, instead of Pending: the Zone's annotation kubi.zone/paused stops delivery. ReasonClassPaused: a
 	// class's spec.paused does. ReasonNoController: no controller works. ReasonNoPrimary: servers of a class transfer
 	// from primaries, and none works. ReasonServerWentBack: a server answers an earlier serial than its class has
-	// confirmed. ReasonNotifyFailing: a server that does not confirm NOTIFY delays the zone. ReasonAwaitsClass: a class
-	// does not confirm, without a known fault.
+	// confirmed. ReasonNotifyFailing: a server that does not confirm NOTIFY delays the zone. ReasonTLSFailing: a server
+	// fails to transfer over TLS. ReasonAwaitsClass: a class does not confirm, without a known fault.
 	ReasonPaused         = "Paused"
 	ReasonClassPaused    = "ClassPaused"
 	ReasonNoController   = "NoController"
 	ReasonNoPrimary      = "NoPrimary"
 	ReasonServerWentBack = "ServerWentBack"
 	ReasonNotifyFailing  = "NotifyFailing"
+	ReasonTLSFailing     = "TLSFailing"
 	ReasonAwaitsClass    = "AwaitsClass"
 	// ReasonNoClass: no class is in force, so former classes withdraw the zone (S6.13).
 	ReasonNoClass   = "NoClass"

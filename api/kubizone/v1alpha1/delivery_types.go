@@ -120,14 +120,16 @@ type DeliveryStatus struct {
 	Notify []DeliveryNotify `json:"notify,omitempty" protobuf:"bytes,20,rep,name=notify"`
 }
 
-// DeliveryNotify is a server that does not confirm NOTIFY, so that it learns of changes only at its own refresh.
+// DeliveryNotify is a server that does not confirm NOTIFY, so that it learns of changes only at its own refresh, or
+// that transfers nothing over TLS.
 type DeliveryNotify struct {
 	// server is the name of the server in the class.
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
 	// from is the address from which the primary sent the NOTIFY. Absent: unknown.
 	// +optional
 	From string `json:"from,omitempty" protobuf:"bytes,2,opt,name=from"`
-	// answer is the RCODE, such as REFUSED, or NoAnswer or BadSignature.
+	// answer is the RCODE, such as REFUSED, or NoAnswer or BadSignature, or the fault of TLS, such as
+	// TLSUnknownAuthority.
 	Answer string `json:"answer" protobuf:"bytes,3,opt,name=answer"`
 	// catalog is the class's catalog zone, if the NOTIFY was for that instead of the zone.
 	// +optional

@@ -162,6 +162,26 @@ type TransferProvider struct {
 	// catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,4,opt,name=catalogZone"`
+
+	// tls serves the class over TLS alone (RFC 9103), on the port of kubizone primary --dns-tls-listen. A secondary
+	// needs a certificate, and its TSIG key if it has one; without a key its address does not matter.
+	// +optional
+	TLS *TransferTLS `json:"tls,omitempty" protobuf:"bytes,6,opt,name=tls"`
+}
+
+// TransferTLS configures mutual TLS of transfers. Changed Secrets need no restart.
+type TransferTLS struct {
+	// serverSecretRef names a Secret of type kubernetes.io/tls, whose certificate the primary shows.
+	ServerSecretRef SecretReference `json:"serverSecretRef" protobuf:"bytes,1,opt,name=serverSecretRef"`
+	// clientCASecretRef names a Secret with the authorities (ca.crt) of the secondaries' certificates. Use an authority
+	// of your own, or list clientNames: any certificate of these authorities opens the class.
+	ClientCASecretRef SecretReference `json:"clientCASecretRef" protobuf:"bytes,2,opt,name=clientCASecretRef"`
+	// clientNames are the DNS names of which a secondary's certificate must have one. Absent: any certificate of the
+	// authorities will do.
+	// +optional
+	// +listType=set
+	// +k8s:validation:maxItems=100
+	ClientNames []string `json:"clientNames,omitempty" protobuf:"bytes,3,rep,name=clientNames"`
 }
 
 // Secondary is a secondary name server.
@@ -186,6 +206,11 @@ type Secondary struct {
 	// alone. Absent: the server transfers from Kubizone.
 	// +optional
 	Signer string `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
+	// tlsServer, of a class with tls, is the host name in the server's certificate. The controller then asks the server
+	// over TLS at port 853, shows the primary's certificate, and trusts the authorities of clientCASecretRef. Absent:
+	// it asks for serials in clear, and compares no content. Required with signs. +optional
+	// +k8s:validation:maxLength=253
+	TLSServer string `json:"tlsServer,omitempty" protobuf:"bytes,6,opt,name=tlsServer"`
 }
 
 // CatalogUse is a secondary's use of the catalog zone.

@@ -364,6 +364,11 @@ func (in TransferProvider) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TransferTLS) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.TransferTLS"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in UpdateKey) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.UpdateKey"
 }

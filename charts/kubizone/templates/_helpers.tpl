@@ -164,6 +164,8 @@ from:
 - {{ include "kubizone.tracingArg" . }}
 {{- end }}
 - --dns-listen=:5353
+# Of DNSClasses with tls. BIND 9.18 asks by UDP first, is refused, and goes on with TLS at once.
+- --dns-tls-listen=:8530
 - --health-listen=:{{ ternary 8081 8080 (eq .Values.mode "embedded") }}
 # The first NOTIFY waits until this Service leads to the pod.
 - --service=kubizone-primary
@@ -198,6 +200,12 @@ from:
 - name: dns-tcp
   containerPort: 5353
   protocol: TCP
+- name: dns-tls
+  containerPort: 8530
+  protocol: TCP
+- name: dns-tls-udp
+  containerPort: 8530
+  protocol: UDP
 {{- end -}}
 
 {{- define "kubizone.refuseOfOwnPod" -}}

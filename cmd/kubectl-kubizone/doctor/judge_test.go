@@ -404,6 +404,11 @@ var faultsOfZones = []fault{
 			Step: "admit it there: BIND allow-notify { 10.0.0.7; }; Knot an acl"}, {Fault: "192.0.2.2 is behind"}}
 	}, "zones", Fail, "c: a server of it does not confirm NOTIFY: 192.0.2.1 answers REFUSED to NOTIFY from 10.0.0.7, 192.0.2.2 is behind",
 		"admit it there: BIND allow-notify { 10.0.0.7; }; Knot an acl; kubectl kubizone why"},
+	{"a server transfers nothing over TLS", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.makeBehind(v1alpha1.ReasonTLSFailing, "c: a server transfers nothing over TLS; "+findServer)
+		f.overview.NotCurrent[0].Servers = []class.ServerFault{{Fault: "192.0.2.1 transfers nothing over TLS: it lacks TLS 1.3",
+			Step: "let it use TLS 1.3"}}
+	}, "zones", Fail, "TLSFailing: Zone team/zTLSFailing", "let it use TLS 1.3; kubectl kubizone why"},
 	{"a server went back, and Deliveries may not be read", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.makeBehind(v1alpha1.ReasonServerWentBack, "c: it went back; "+findServer)
 	}, "zones", Fail, "ServerWentBack: Zone team/zServerWentBack", "run this as a user who may list deliveries"},

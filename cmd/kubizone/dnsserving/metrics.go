@@ -24,8 +24,10 @@ var (
 	notifies = newMetric("notifies_total", "NOTIFY messages sent, and how many of them were confirmed, and failed.", "result")
 	faults   = newMetric("notify_faults", "Zones whose last NOTIFY a server did not confirm, by server and answer: an RCODE such as "+
 		"REFUSED, a TSIG error, or NoAnswer. At most 100 servers.", "server", "answer")
-	refused = newMetric("connections_refused_total", "TCP connections over a limit.")
-	zones   = newMetric("zones", "Zones that are served at this moment, catalogs not among them.")
+	refused    = newMetric("connections_refused_total", "TCP connections over a limit.")
+	handshakes = newMetric("tls_handshakes_total", "TLS handshakes by result: ok, or the cause of their failure, such as "+
+		"TLSUnknownAuthority.", "result")
+	zones = newMetric("zones", "Zones that are served at this moment, catalogs not among them.")
 )
 
 func NewMetrics(registry metrics.KubeRegistry, p *primary.Primary) {
@@ -51,6 +53,9 @@ func NewMetrics(registry metrics.KubeRegistry, p *primary.Primary) {
 			send(faults, float64(n), at.Server, at.Answer)
 		}
 		count(refused, stats.ConnectionsRefused)
+		for result, n := range stats.TLSHandshakes {
+			count(handshakes, n, result)
+		}
 		send(zones, float64(stats.Zones))
-	}, questions, updateAnswers, transfers, octets, notifies, faults, refused, zones)
+	}, questions, updateAnswers, transfers, octets, notifies, faults, refused, handshakes, zones)
 }

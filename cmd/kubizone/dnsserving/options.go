@@ -23,6 +23,7 @@ import (
 
 type Options struct {
 	DNSListen     string
+	DNSTLSListen  string
 	DNSViews      []string
 	TransferAllow []string
 	TransferTo    []string
@@ -39,6 +40,8 @@ func NewOptions() Options {
 
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DNSListen, "dns-listen", o.DNSListen, "address and port of the hidden primary, UDP and TCP; port 0 takes a free one")
+	flags.StringVar(&o.DNSTLSListen, "dns-tls-listen", o.DNSTLSListen, "address and port for transfers over TLS, of DNSClasses with tls "+
+		"(RFC 9103); port 0 takes a free one; empty: none, and these classes are not served")
 	flags.StringArrayVar(&o.DNSViews, "dns-view", o.DNSViews, `view served by DNS, "" for the default view; repeatable: `+
 		`a name that is in several is served from the first`)
 	flags.StringSliceVar(&o.TransferAllow, "transfer-allow", o.TransferAllow, "addresses or prefixes that may ask for SOA and transfers")
@@ -49,22 +52,24 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 
 type Config struct {
 	DNSListen netip.AddrPort
-	DNSViews  []string
-	Keys      []tsig.Key
-	Allow     []primary.Rule
-	Notify    []primary.Target
-	Reachable func(ctx context.Context)
-	Traces    trace.TracerProvider
+	// DNSTLSListen is zero without a port for TLS.
+	DNSTLSListen netip.AddrPort
+	DNSViews     []string
+	Keys         []tsig.Key
+	Allow        []primary.Rule
+	Notify       []primary.Target
+	Reachable    func(ctx context.Context)
+	Traces       trace.TracerProvider
 }
 
 // Primary returns a primary with a bound port, so that a taken port is an error before other parts start.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
-		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
+		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen, ListenTLS: c.DNSTLSListen,
 		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify, Reachable: c.Reachable, Updates: updates, Traces: c.Traces,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("--dns-listen: %w", err)
+		return nil, fmt.Errorf("--dns-listen, --dns-tls-listen: %w", err)
 	}
 	return dns, nil
 }
@@ -76,6 +81,10 @@ func (o *Options) Complete() (c Config, warnings []string, err error) {
 	fault := func(err error) { wrong = append(wrong, err) }
 	c.DNSListen, err = ListenAddress("--dns-listen", o.DNSListen, 5300)
 	fault(err)
+	if o.DNSTLSListen != "" {
+		c.DNSTLSListen, err = ListenAddress("--dns-tls-listen", o.DNSTLSListen, 8530)
+		fault(err)
+	}
 	seen := make(map[string]bool)
 	for _, view := range o.DNSViews {
 		if view != "" {

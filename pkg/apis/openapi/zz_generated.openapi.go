@@ -233,6 +233,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.SecretReference{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_SecretReference(ref),
 		kubizonev1alpha1.TTLChange{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref),
 		kubizonev1alpha1.TransferProvider{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref),
+		kubizonev1alpha1.TransferTLS{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_TransferTLS(ref),
 		kubizonev1alpha1.UpdateKey{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_UpdateKey(ref),
 		kubizonev1alpha1.UpdateKeyList{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_UpdateKeyList(ref),
 		kubizonev1alpha1.UpdateKeyRecords{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRecords(ref),
@@ -8791,7 +8792,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryNotify(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryNotify is a server that does not confirm NOTIFY, so that it learns of changes only at its own refresh.",
+				Description: "DeliveryNotify is a server that does not confirm NOTIFY, so that it learns of changes only at its own refresh, or that transfers nothing over TLS.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"server": {
@@ -8811,7 +8812,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryNotify(ref common.ReferenceCa
 					},
 					"answer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "answer is the RCODE, such as REFUSED, or NoAnswer or BadSignature.",
+							Description: "answer is the RCODE, such as REFUSED, or NoAnswer or BadSignature, or the fault of TLS, such as TLSUnknownAuthority.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -11310,6 +11311,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 							Format:      "",
 						},
 					},
+					"tlsServer": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tlsServer, of a class with tls, is the host name in the server's certificate. The controller then asks the server over TLS at port 853, shows the primary's certificate, and trusts the authorities of clientCASecretRef. Absent: it asks for serials in clear, and compares no content. Required with signs. +optional",
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"address"},
 			},
@@ -11498,11 +11507,67 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 							Format:      "",
 						},
 					},
+					"tls": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tls serves the class over TLS alone (RFC 9103), on the port of kubizone primary --dns-tls-listen. A secondary needs a certificate, and its TSIG key if it has one; without a key its address does not matter.",
+							Ref:         ref(kubizonev1alpha1.TransferTLS{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			kubizonev1alpha1.Secondary{}.OpenAPIModelName(), kubizonev1alpha1.SecretReference{}.OpenAPIModelName()},
+			kubizonev1alpha1.Secondary{}.OpenAPIModelName(), kubizonev1alpha1.SecretReference{}.OpenAPIModelName(), kubizonev1alpha1.TransferTLS{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_TransferTLS(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TransferTLS configures mutual TLS of transfers. Changed Secrets need no restart.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"serverSecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serverSecretRef names a Secret of type kubernetes.io/tls, whose certificate the primary shows.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
+						},
+					},
+					"clientCASecretRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clientCASecretRef names a Secret with the authorities (ca.crt) of the secondaries' certificates. Use an authority of your own, or list clientNames: any certificate of these authorities opens the class.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
+						},
+					},
+					"clientNames": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "clientNames are the DNS names of which a secondary's certificate must have one. Absent: any certificate of the authorities will do.",
+							MaxItems:    ptr.To[int64](100),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"serverSecretRef", "clientCASecretRef"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.SecretReference{}.OpenAPIModelName()},
 	}
 }
 

@@ -55,6 +55,10 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 		return Judgement{metav1.ConditionUnknown, v1alpha1.ReasonServerWentBack,
 			objects.PublicFault(of.Class, delivery.ReasonServerWentBack, "")}
 	}
+	if fault := of.findTLSFault(); fault != "" {
+		return newCause(v1alpha1.ReasonTLSFailing, of.Class+": a server transfers nothing over TLS: "+fault, rolePlatform,
+			class.StepFindServer)
+	}
 	if of.isDelayedByNotify() {
 		return newCause(v1alpha1.ReasonNotifyFailing, of.Class+": a server does not confirm NOTIFY, so changes wait for the "+
 			"server's own refresh", rolePlatform, class.StepFindServer)
@@ -123,7 +127,7 @@ func IsCause(of *metav1.Condition) bool {
 func hasEvent(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonClassPaused, v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary,
-		v1alpha1.ReasonServerWentBack, v1alpha1.ReasonNotifyFailing, v1alpha1.ReasonMassDeletion:
+		v1alpha1.ReasonServerWentBack, v1alpha1.ReasonNotifyFailing, v1alpha1.ReasonTLSFailing, v1alpha1.ReasonMassDeletion:
 		return true
 	}
 	return false

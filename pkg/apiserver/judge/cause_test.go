@@ -61,6 +61,23 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 			"the platform finds the server"},
 		{"refuses NOTIFY", func(f *Facts) { f.Classes[1] = refuseNotify(f.Classes[1], "REFUSED", ""); f.LastChange = long },
 			"Unknown NotifyFailing", "the platform finds the server"},
+		{"transfers nothing over TLS, and refuses NOTIFY", func(f *Facts) {
+			f.Classes[1] = refuseNotify(f.Classes[1], "REFUSED", "")
+			f.Classes[1].Notify = append(f.Classes[1].Notify, refuseNotify(f.Classes[1], "TLSUnknownAuthority", "").Notify...)
+		}, "Unknown TLSFailing", "no authority of the class has signed its certificate"},
+		{"went back, and transfers nothing over TLS", func(f *Facts) {
+			f.Classes[1] = refuseNotify(f.Classes[1], "TLSNoALPN", "")
+			f.Classes[1].State.Ready.Reason = delivery.ReasonServerWentBack
+		}, "Unknown ServerWentBack", ""},
+		{"a fault of TLS, and has the zone's serial", func(f *Facts) {
+			f.Classes[1] = refuseNotify(f.Classes[1], "TLSNotUsed", "")
+			f.Classes[1].State.AskedSerial, f.Classes[1].State.Servers[0].Serial = 9, 9
+		}, "Unknown Pending", ""},
+		{"lacks the zone, since it transfers no catalog over TLS", func(f *Facts) {
+			f.Classes[1] = refuseNotify(f.Classes[1], "TLSRefusedByPeer", "")
+			f.Classes[1].State.Ready, f.Classes[1].State.Servers[0].Serial = delivery.Condition{Status: delivery.False,
+				Reason: delivery.ReasonZoneNotFound}, 0
+		}, "Unknown TLSFailing", "it refuses the primary's certificate"},
 		{"refuses NOTIFY, and has the zone's serial", func(f *Facts) {
 			f.Classes[1] = refuseNotify(f.Classes[1], "REFUSED", "")
 			f.Classes[1].State.AskedSerial, f.Classes[1].State.Servers[0].Serial = 9, 9

@@ -63,15 +63,29 @@ type ClassFacts struct {
 func (f *ClassFacts) isDelayedByNotify() bool {
 	return slices.ContainsFunc(f.Notify, func(row v1alpha1.DeliveryNotify) bool {
 		hasZone := slices.ContainsFunc(f.State.Servers, func(s delivery.Server) bool { return s.Name == row.Server && s.Serial != 0 })
-		isBehind := len(f.State.Servers) == 0 || slices.Contains(f.State.LaggingServers(), row.Server)
-		return isBehind && (row.Answer != "NOTAUTH" && row.Answer != "NXDOMAIN" || row.Catalog != "" || hasZone)
+		isOfNotify := class.TLSFault(&row) == ""
+		return f.isBehind(row) && isOfNotify && (row.Answer != "NOTAUTH" && row.Answer != "NXDOMAIN" || row.Catalog != "" || hasZone)
 	})
 }
 
-// isUnknownToServers reports whether servers lack the zone because they refuse NOTIFY for the catalog. To make the zone
-// there by hand would mend the symptom alone.
+func (f *ClassFacts) isBehind(row v1alpha1.DeliveryNotify) bool {
+	return len(f.State.Servers) == 0 || slices.Contains(f.State.LaggingServers(), row.Server)
+}
+
+// findTLSFault returns why a server without the zone's last change transfers nothing over TLS, or "".
+func (f *ClassFacts) findTLSFault() string {
+	for i := range f.Notify {
+		if fault := class.TLSFault(&f.Notify[i]); fault != "" && f.isBehind(f.Notify[i]) {
+			return fault
+		}
+	}
+	return ""
+}
+
+// isUnknownToServers reports whether servers lack the zone because they refuse NOTIFY for the catalog, or fail to
+// transfer that over TLS. To make the zone there by hand would mend the symptom alone.
 func (f *ClassFacts) isUnknownToServers() bool {
-	return f.State.Ready.Reason == delivery.ReasonZoneNotFound && f.isDelayedByNotify()
+	return f.State.Ready.Reason == delivery.ReasonZoneNotFound && (f.isDelayedByNotify() || f.findTLSFault() != "")
 }
 
 // refusesRRsets reports whether the provider refused single RRsets, such as an unsupported CAA.

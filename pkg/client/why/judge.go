@@ -284,7 +284,7 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 			explain(v1alpha1.ReasonClassPaused, reasons.OfReady)
 	case len(s.Notify) > 0 && (s.Error == nil || s.Error.Reason == v1alpha1.ReasonZoneNotFound): // others explain it
 		j.add(KindClass, of, Fails, "%s; confirmed is serial %d", s.Notify[0].Message, s.Serial).
-			explain(v1alpha1.ReasonNotifyFailing, reasons.OfReady).setStep(reasons.Platform, "%s", s.Notify[0].Remedy)
+			explain(class.ReasonOfNotify(&s.Notify[0]), reasons.OfReady).setStep(reasons.Platform, "%s", s.Notify[0].Remedy)
 	case s.Error != nil:
 		since := s.Error.Timestamp.UTC().Format("15:04:05Z on 2 January")
 		j.add(KindClass, of, Fails, "%s, since %s; confirmed is serial %d", s.Error.Message, since, s.Serial).
@@ -311,7 +311,8 @@ func (j *judgement) placeReady() {
 		return
 	}
 	bad := firstBad(j.links)
-	if bad != nil && (ready.Reason == v1alpha1.ReasonPending || bad.State == Fails || bad.Reason == v1alpha1.ReasonNotifyFailing) {
+	if bad != nil && (ready.Reason == v1alpha1.ReasonPending || bad.State == Fails || bad.Reason == v1alpha1.ReasonNotifyFailing ||
+		bad.Reason == v1alpha1.ReasonTLSFailing) {
 		return // the Delivery says more
 	}
 	l := j.linkOf(cmp.Or(kindOf[ready.Reason], KindClass))

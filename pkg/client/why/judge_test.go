@@ -142,6 +142,11 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			f.Zone.Deliveries[0].Status.Notify = []v1alpha1.DeliveryNotify{{Server: "192.0.2.53", Answer: "REFUSED",
 				Message: "192.0.2.53 answers REFUSED to NOTIFY for the zone from 10.0.0.7", Remedy: "admit it there: BIND allow-notify"}}
 		}, "Class public Fails NotifyFailing Platform", "192.0.2.53 answers REFUSED to NOTIFY for the zone from 10.0.0.7; confirmed is"},
+		{"a server transfers nothing over TLS", func(f *Facts) {
+			delayRecord(f, "Unknown", "TLSFailing", "public: a server transfers nothing over TLS; the platform "+class.StepFindServer)
+			f.Zone.Deliveries[0].Status.Notify = []v1alpha1.DeliveryNotify{{Server: "192.0.2.53", Answer: "TLSVersion",
+				Message: "192.0.2.53 transfers nothing over TLS: it lacks TLS 1.3", Remedy: "let it use TLS 1.3"}}
+		}, "Class public Fails TLSFailing Platform", "it lacks TLS 1.3; confirmed is"},
 		{"a server has another key, and refuses NOTIFY too", func(f *Facts) {
 			delayRecord(f, "False", "AuthenticationFailed", "public: denied")
 			f.Zone.Deliveries[0].Status.Error = failed

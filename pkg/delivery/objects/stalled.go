@@ -30,7 +30,7 @@ var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonNotDelegatedOrServable: true, v1alpha1.ReasonFrozen: true, v1alpha1.ReasonSerialBehind: true,
 	v1alpha1.ReasonMassDeletion: true, v1alpha1.ReasonContentDiffers: true,
 	v1alpha1.ReasonPaused: true, v1alpha1.ReasonClassPaused: true, v1alpha1.ReasonNoController: true, v1alpha1.ReasonNoPrimary: true,
-	v1alpha1.ReasonServerWentBack: true, v1alpha1.ReasonNotifyFailing: true,
+	v1alpha1.ReasonServerWentBack: true, v1alpha1.ReasonNotifyFailing: true, v1alpha1.ReasonTLSFailing: true,
 	string(ReasonDNSClassNotFound): true, string(delivery.ReasonSecretNotFound): true, string(delivery.ReasonAuthenticationFailed): true,
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }

@@ -19,6 +19,7 @@ func TestStalls_ofReasonsThatWaitForAPerson_S7_4(t *testing.T) {
 	for reason, want := range map[string]bool{
 		v1alpha1.ReasonContentDiffers: true, v1alpha1.ReasonPaused: true, v1alpha1.ReasonClassPaused: true,
 		v1alpha1.ReasonNoController: true, v1alpha1.ReasonNoPrimary: true, v1alpha1.ReasonNotifyFailing: true,
+		v1alpha1.ReasonTLSFailing:  true,
 		v1alpha1.ReasonAwaitsClass: false, v1alpha1.ReasonPending: false, string(delivery.ReasonServerUnreachable): false,
 	} {
 		for age, due := range map[time.Duration]bool{StallAfter - 10*time.Second: false, StallAfter + 10*time.Second: true} {

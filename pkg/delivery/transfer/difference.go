@@ -173,7 +173,7 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 
 	// Transfer the zone, up to the size that it can have.
 	most := summary.octets + summary.entries*recordOctets + spareOctets
-	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Limit: most}
+	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.dialerOf(s), Wait: messageTimeout, Limit: most}
 	got, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) { c.takeRecord(rr) })
 
 	switch {
@@ -192,7 +192,7 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 // to transfer each day.
 func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, sets []delivery.RRset) (_ *difference, octets int,
 	err error) {
-	conn, err := p.config.Dial(ctx, "tcp", s.Addr.String())
+	conn, err := p.dialerOf(s)(ctx, "tcp", s.Addr.String())
 	if err != nil {
 		return nil, 0, err
 	}

@@ -5,8 +5,10 @@ package transfer
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -40,7 +42,7 @@ type probe struct {
 func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, limit time.Duration) probe {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	conn, err := p.config.Dial(ctx, "udp", s.Addr.String())
+	conn, err := p.dialerOf(s)(ctx, "udp", s.Addr.String())
 	if local, refused := dial.AsLocal(err); refused {
 		return probe{err: delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s: %w", s.Name, local)}
 	}
@@ -80,6 +82,26 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 		return probe{serial: at}
 	}
 	return p.explainAbsent(s, zone, answer.Rcode)
+}
+
+// dialerOf returns the function that connects to a secondary: over TLS, whatever network and address are asked for, or
+// in clear.
+func (p *Provider) dialerOf(s Secondary) Dial {
+	if s.TLS == nil {
+		return p.config.Dial
+	}
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := p.config.Dial(ctx, "tcp", s.TLSAddr.String())
+		if err != nil {
+			return nil, err
+		}
+		over := tls.Client(conn, s.TLS)
+		if err := over.HandshakeContext(ctx); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		return over, nil
+	}
 }
 
 // explainAbsent explains an answer without the zone's SOA. SERVFAIL is that of a server with the zone and no data, as

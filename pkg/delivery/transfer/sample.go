@@ -148,6 +148,12 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 		}
 	}
 
+	// The zone must not leave the server in clear.
+	if s.InClear {
+		row.Content, row.DiffersSince = delivery.ContentNotCompared, 0
+		row.Note = "not compared: zones of the class go over TLS alone, and the class has no tlsServer for it"
+		return nil
+	}
 	// Data are comparable only at the same serial.
 	if row.Err != nil || row.Serial != plan.Serial {
 		return nil

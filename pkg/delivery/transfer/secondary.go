@@ -4,6 +4,7 @@
 package transfer
 
 import (
+	"crypto/tls"
 	"net/netip"
 
 	"kubi.zone/kubizone/pkg/dns/transfer"
@@ -21,6 +22,11 @@ type Secondary struct {
 	Signer string
 	// Unsigned is true if the secondary may also transfer from our primaries, until its signer signs the zone.
 	Unsigned bool
+	// TLS, if not nil, is for questions over TLS at TLSAddr. InClear is true if zones may go over TLS alone, and the
+	// secondary answers in clear: it is asked for serials, and never for content.
+	TLS     *tls.Config
+	TLSAddr netip.AddrPort
+	InClear bool
 }
 
 func (s Secondary) ownSerials() bool { return s.Signs || s.Signer != "" }

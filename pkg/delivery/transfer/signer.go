@@ -158,7 +158,7 @@ func (p *Provider) transferFromSigner(ctx context.Context, s Secondary, plan del
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
 	began, octets := time.Now(), 0
-	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: plan.CallTimeout}
+	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.dialerOf(s), Wait: plan.CallTimeout}
 
 	next := *known
 

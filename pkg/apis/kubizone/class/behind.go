@@ -43,6 +43,30 @@ func ListServerFaults(one *v1alpha1.Delivery) (faults []ServerFault) {
 	return faults
 }
 
+// tlsFaults are texts for tenants, by the answer in a row of Delivery.status.notify, of servers that transfer nothing
+// over TLS.
+var tlsFaults = map[string]string{
+	"TLSNotUsed": "it asks without TLS", "TLSNoALPN": "it does not offer the protocol dot", "TLSVersion": "it lacks TLS 1.3",
+	"TLSNoCertificate":      "it sends no certificate",
+	"TLSUnknownAuthority":   "no authority of the class has signed its certificate",
+	"TLSCertificateExpired": "its certificate is expired",
+	"TLSWrongName":          "the name in a certificate is another",
+	"TLSRefusedByPeer":      "it refuses the primary's certificate",
+	"TLSHandshake":          "the handshake fails",
+}
+
+// TLSFault returns the fault of a row of Delivery.status.notify, as the rest of a sentence, or "" if the row is about
+// NOTIFY.
+func TLSFault(row *v1alpha1.DeliveryNotify) string { return tlsFaults[row.Answer] }
+
+// ReasonOfNotify returns the reason of Ready for a row of Delivery.status.notify.
+func ReasonOfNotify(row *v1alpha1.DeliveryNotify) string {
+	if TLSFault(row) != "" {
+		return v1alpha1.ReasonTLSFailing
+	}
+	return v1alpha1.ReasonNotifyFailing
+}
+
 // isAhead compares serials by RFC 1982.
 func isAhead(a, b int64) bool { return int32(uint32(a)-uint32(b)) > 0 }
 

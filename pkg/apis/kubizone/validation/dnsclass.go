@@ -185,7 +185,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	transfer := spec.Transfer
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
-	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
+	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil && transfer.TLS == nil {
 		// Without servers, zones would be Ready at once.
 		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; "+
 			"list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
@@ -196,6 +196,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 		if server.TSIGSecretRef != nil {
 			errs = append(errs, validateSecretRef(*server.TSIGSecretRef, at.Child("tsigSecretRef"))...)
 		}
+		errs = append(errs, validateTLSServer(server, transfer.TLS, at.Child("tlsServer"))...)
 		errs = append(errs, validateChoice(server.Catalog, at.Child("catalog"), v1alpha1.CatalogFollow, v1alpha1.CatalogIgnore)...)
 		return append(errs, validateSigner(server, transfer.Secondaries, at)...)
 	}
@@ -208,7 +209,35 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	if text := transfer.CatalogZone; text != "" {
 		errs = append(errs, validateCatalogZone(text, path.Child("catalogZone"))...)
 	}
-	return errs
+	return append(errs, validateTransferTLS(transfer.TLS, path.Child("tls"))...)
+}
+
+func validateTransferTLS(of *v1alpha1.TransferTLS, path *field.Path) field.ErrorList {
+	if of == nil {
+		return nil
+	}
+	errs := validateSecretRef(of.ServerSecretRef, path.Child("serverSecretRef"))
+	errs = append(errs, validateSecretRef(of.ClientCASecretRef, path.Child("clientCASecretRef"))...)
+	return append(errs, validateSet(of.ClientNames, MaxServers, path.Child("clientNames"), validateHostInCertificate)...)
+}
+
+// validateTLSServer refuses tlsServer in a class without TLS, and a signing server without it in a class with TLS: the
+// controller transfers what the server signs.
+func validateTLSServer(server v1alpha1.Secondary, of *v1alpha1.TransferTLS, path *field.Path) field.ErrorList {
+	switch {
+	case of == nil && server.TLSServer != "":
+		return field.ErrorList{field.Forbidden(path, "the class has no tls: set transfer.tls, or leave it out")}
+	case of != nil && server.TLSServer == "" && server.Signs:
+		return field.ErrorList{field.Required(path, "the controller compares what the server signs, and zones of the class go over TLS "+
+			"alone: the host name in the server's certificate")}
+	case server.TLSServer == "":
+		return nil
+	}
+	return validateHostInCertificate(server.TLSServer, path)
+}
+
+func validateHostInCertificate(text string, path *field.Path) field.ErrorList {
+	return rejectValue(text, utilvalidation.IsDNS1123Subdomain(text), path)
 }
 
 // validateSigner refuses a secondary with both signs and a signer, or with a signer outside the class.

@@ -462,3 +462,29 @@ func TestDNSClass_judgesEveryProvider(t *testing.T) {
 		t.Errorf("the provider blocks of DNSClassSpec are %v, providers in dnsclass.go has rows for %v: add the row of a new block there, with its validate", want, got)
 	}
 }
+
+// A class with TLS needs both Secrets, by names that lead nowhere else, and no other server list; tlsServer
+// belongs to it (S17.2).
+func TestDNSClass_tls(t *testing.T) {
+	for want, change := range map[string]func(*v1alpha1.TransferProvider){
+		"":                            func(*v1alpha1.TransferProvider) {},
+		"tls.serverSecretRef.name":    func(p *v1alpha1.TransferProvider) { p.TLS.ServerSecretRef.Name = "../team-a/server" },
+		"clientCASecretRef.namespace": func(p *v1alpha1.TransferProvider) { p.TLS.ClientCASecretRef.Namespace = "" },
+		"clientNames[0]":              func(p *v1alpha1.TransferProvider) { p.TLS.ClientNames = []string{"*"} },
+		"tlsServer": func(p *v1alpha1.TransferProvider) {
+			p.Secondaries = []v1alpha1.Secondary{{Address: "192.0.2.1", Signs: true}}
+		},
+		"secondaries[0].tlsServer": func(p *v1alpha1.TransferProvider) {
+			p.TLS, p.Secondaries = nil, []v1alpha1.Secondary{{Address: "192.0.2.1", TLSServer: "ns1.example.org"}}
+		},
+	} {
+		ref := v1alpha1.SecretReference{Name: "a", Namespace: "dns"}
+		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{
+			TLS: &v1alpha1.TransferTLS{ServerSecretRef: ref, ClientCASecretRef: ref}}}}
+		change(of.Spec.Transfer)
+		errs := validateTransfer(&of.Spec, false, specPath.Child("transfer"))
+		if text := fmt.Sprint(errs.ToAggregate()); want == "" && len(errs) > 0 || !strings.Contains(text, want) {
+			t.Errorf("%q: %v", want, errs)
+		}
+	}
+}

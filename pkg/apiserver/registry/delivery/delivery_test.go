@@ -55,6 +55,11 @@ func TestNotify_isWrittenApart_S7_12(t *testing.T) {
 	if got := of.Row(after); got[7] != "NotifyFailing: a refuses; b" {
 		t.Errorf("row %q", got)
 	}
+	overTLS := after.DeepCopy()
+	overTLS.Status.Notify[0].Answer = "TLSVersion"
+	if got := of.Row(overTLS); got[7] != "TLSFailing: a refuses; b" {
+		t.Errorf("row %q of a fault of TLS (S17.4)", got)
+	}
 
 	pending, confirmed := after.DeepCopy(), after.DeepCopy()
 	pending.Status = v1alpha1.DeliveryStatus{Serial: 7, Conditions: makeDelivery().Status.Conditions}

@@ -20,6 +20,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apis/refusal"
 	"kubi.zone/kubizone/pkg/apiserver/registry/kind"
@@ -168,7 +169,7 @@ func makeRow(delivery *v1alpha1.Delivery, stale string) []any {
 		ready, message = string(metav1.ConditionUnknown), stale
 	// A refused NOTIFY explains the delay better than Ready, which only waits.
 	case len(notify) > 0:
-		message = v1alpha1.ReasonNotifyFailing + ": " + strings.Join(notify, " | ")
+		message = class.ReasonOfNotify(&delivery.Status.Notify[0]) + ": " + strings.Join(notify, " | ")
 	}
 	return []any{
 		delivery.Name, delivery.Spec.Zone.Name, kind.Class(delivery.Spec.ClassRef), delivery.Status.Serial, ready,

@@ -460,7 +460,7 @@ func sameKey(a, b tsig.Key) bool {
 
 func samePeers(a, b Peers) bool {
 	return a.Catalog == b.Catalog && slices.EqualFunc(a.Class.Keys, b.Class.Keys, sameKey) &&
-		slices.Equal(a.Class.Notify, b.Class.Notify) &&
+		slices.Equal(a.Class.Notify, b.Class.Notify) && a.Class.TLS.Equal(b.Class.TLS) &&
 		slices.EqualFunc(a.Class.Allow, b.Class.Allow, func(a, b primary.Rule) bool {
 			return a.Key == b.Key && a.Signs == b.Signs && slices.Equal(a.Prefixes, b.Prefixes)
 		})

@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary"
@@ -84,7 +85,7 @@ type report struct {
 func (c *Controller) reportNotify(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, reportTime)
 	defer cancel()
-	all := c.collectReports(c.Primary.NotifyFaults)
+	all := c.collectReports(c.Primary.NotifyFaults, c.Primary.TLSFaults)
 	for _, one := range all[:min(maxReports, len(all))] {
 		isStored, err := c.patchNotify(ctx, one.delivery, one.uid, one.rows)
 		if err != nil && ctx.Err() != nil { // the next pass goes on
@@ -110,11 +111,12 @@ func (c *Controller) reportNotify(ctx context.Context) {
 // collectReports returns the Deliveries to write: first a Delivery for each server that none of the class names,
 // because the zones of a server must not delay the fault of another. Otherwise the order is random, so a Delivery
 // refused each time delays no other. collectReports forgets Deliveries that wait no more.
-func (c *Controller) collectReports(faultsOf func(class *primary.Class, uid string) map[primary.Target]*primary.NotifyFault) []report {
+func (c *Controller) collectReports(faultsOf func(class *primary.Class, uid string) map[primary.Target]*primary.NotifyFault,
+	tlsFaultsOf func(*primary.Class) map[netip.Addr]primary.TLSFault) []report {
 	isWaiting := map[cache.ObjectName]bool{}
 	var first, others []report
 	for class, one := range c.serving {
-		isNamed := map[string]bool{}
+		isNamed, tlsFaults := map[string]bool{}, tlsFaultsOf(one.Class)
 		name := func(rows []v1alpha1.DeliveryNotify) (isNew bool) {
 			for _, row := range rows {
 				isNew = isNew || !isNamed[row.Server]
@@ -125,7 +127,7 @@ func (c *Controller) collectReports(faultsOf func(class *primary.Class, uid stri
 		for at, known := range c.Members.listWaiting(class) {
 			isWaiting[at] = true
 			name(known.notify)
-			rows, fresh := c.reports.decideRows(at, &known, one.peers, faultsOf(one.Class, known.uid), time.Now())
+			rows, fresh := c.reports.decideRows(at, &known, one.peers, faultsOf(one.Class, known.uid), tlsFaults, time.Now())
 			if slices.EqualFunc(rows, known.notify, sameAnswer) {
 				continue
 			}
@@ -144,8 +146,10 @@ func (c *Controller) collectReports(faultsOf func(class *primary.Class, uid stri
 // decideRows returns the rows that a Delivery is to have, in the order of the class's servers, and the answers in them
 // that are new. A row of another primary stays until the server confirms a NOTIFY of this primary. A confirmation also
 // ends the memory of the last report, so that the same fault is reported again.
+//
+// A server without transfers over TLS has a row about the fault, as long as this primary knows of it.
 func (r *reports) decideRows(at cache.ObjectName, known *waiting, peers Peers, faults map[primary.Target]*primary.NotifyFault,
-	clock time.Time) (rows []v1alpha1.DeliveryNotify, fresh map[reportKey]reported) {
+	tlsFaults map[netip.Addr]primary.TLSFault, clock time.Time) (rows []v1alpha1.DeliveryNotify, fresh map[reportKey]reported) {
 	byAddress := map[netip.AddrPort]*primary.NotifyFault{}
 	for target, fault := range faults {
 		byAddress[target.Addr] = fault
@@ -159,9 +163,19 @@ func (r *reports) decideRows(at cache.ObjectName, known *waiting, peers Peers, f
 		isReported := false
 		var row v1alpha1.DeliveryNotify
 		var now reported
-		// The server did not confirm the last NOTIFY of this primary.
-		if fault != nil {
+		// The server transfers nothing, or did not confirm the last NOTIFY of this primary.
+		overTLS, failsTLS := tlsFaults[s.Addr.Addr()]
+		fails := failsTLS || fault != nil
+		switch {
+		case failsTLS:
+			row, isKnown = rowOfTLS(s, overTLS), true
+		case fault != nil:
 			row = rowOfFault(s, fault, peers.Catalog)
+		// The row of a fault of TLS that is over, reported by this primary.
+		case before >= 0 && class.TLSFault(&known.notify[before]) != "" && !r.last[key].at.IsZero():
+			isKnown = true
+		}
+		if fails {
 			now = reported{row.Answer, row.From, row.Catalog, known.serial, clock}
 			isReported = r.last[key].isRecent(now)
 		} else if isKnown {
@@ -174,7 +188,7 @@ func (r *reports) decideRows(at cache.ObjectName, known *waiting, peers Peers, f
 				rows = append(rows, known.notify[before])
 			}
 		// A new fault, or one with another answer.
-		case fault != nil:
+		case fails:
 			rows = append(rows, row)
 			fresh[key] = now
 		}

@@ -56,7 +56,7 @@ func TestReports_writeOnlyChanges_S7_12(t *testing.T) {
 	at, known := cache.NewObjectName("team", "d"), &waiting{serial: 7}
 	report := func(step, want string, faults map[primary.Target]*primary.NotifyFault) {
 		t.Helper()
-		rows, fresh := r.decideRows(at, known, peers, faults, clock)
+		rows, fresh := r.decideRows(at, known, peers, faults, nil, clock)
 		maps.Copy(r.last, fresh)
 		known.notify = rows
 		if got := describeRows(rows); got != want {
@@ -124,7 +124,7 @@ func TestReports_ofManyZonesAreInTime_S7_12(t *testing.T) {
 		return faults
 	}
 	for pass := 1; ; pass++ {
-		all := c.collectReports(faultsOf)
+		all := c.collectReports(faultsOf, func(*primary.Class) map[netip.Addr]primary.TLSFault { return nil })
 		if len(all) == 0 {
 			return
 		}

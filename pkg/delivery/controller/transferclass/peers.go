@@ -106,6 +106,10 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret s
 		}
 		return &key, nil
 	}
+	var err error
+	if peers.Class.TLS, err = readTLS(block.TLS, secret); err != nil {
+		return Peers{}, err
+	}
 	// 1. The key of the class.
 	common, err := keyOf("transfer.tsigSecretRef", block.TSIGSecretRef)
 	if err != nil {
@@ -121,7 +125,8 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret s
 			peers.Class.Notify = append(peers.Class.Notify, target)
 		}
 	}
-	// 2. The secondaries: a key or an address permits the transfer.
+	// 2. The secondaries: a key, a certificate or an address permits the transfer.
+	withoutKey := false
 	for i, s := range block.Secondaries {
 		field := fmt.Sprintf("transfer.secondaries[%d]", i)
 		at, err := wire.ParseAddress(s.Address)
@@ -143,11 +148,20 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret s
 		case key != nil:
 			one.Key = &wire.Key{Name: key.Name, Algorithm: string(key.Algorithm), MAC: key.MAC}
 		// Not for a loopback address, which would permit each process of the primary's host.
+		// A certificate admits from any address.
+		case peers.Class.TLS != nil:
+			withoutKey = true
 		case reachable(at):
 			peers.Class.Allow = append(peers.Class.Allow,
 				primary.Rule{Prefixes: []netip.Prefix{netip.PrefixFrom(at.Addr(), at.Addr().BitLen())}})
 		}
+		if one.InClear = peers.Class.TLS != nil && s.TLSServer == ""; peers.Class.TLS != nil && !one.InClear {
+			one.TLSAddr, one.TLS = netip.AddrPortFrom(at.Addr(), tlsPort), askOverTLS(s.TLSServer, peers.Class.TLS)
+		}
 		peers.Secondaries = append(peers.Secondaries, one)
+	}
+	if withoutKey || peers.Class.TLS != nil && len(peers.Class.Allow) == 0 {
+		peers.Class.Allow = append(peers.Class.Allow, primary.Rule{})
 	}
 	// 3. Further servers that get NOTIFY alone.
 	for i, text := range block.AlsoNotify {

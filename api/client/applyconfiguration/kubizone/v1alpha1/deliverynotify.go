@@ -12,13 +12,15 @@ import (
 // DeliveryNotifyApplyConfiguration represents a declarative configuration of the DeliveryNotify type for use
 // with apply.
 //
-// DeliveryNotify is a server that does not confirm NOTIFY, so that it learns of changes only at its own refresh.
+// DeliveryNotify is a server that does not confirm NOTIFY, so that it learns of changes only at its own refresh, or
+// that transfers nothing over TLS.
 type DeliveryNotifyApplyConfiguration struct {
 	// server is the name of the server in the class.
 	Server *string `json:"server,omitempty"`
 	// from is the address from which the primary sent the NOTIFY. Absent: unknown.
 	From *string `json:"from,omitempty"`
-	// answer is the RCODE, such as REFUSED, or NoAnswer or BadSignature.
+	// answer is the RCODE, such as REFUSED, or NoAnswer or BadSignature, or the fault of TLS, such as
+	// TLSUnknownAuthority.
 	Answer *string `json:"answer,omitempty"`
 	// catalog is the class's catalog zone, if the NOTIFY was for that instead of the zone.
 	Catalog *string `json:"catalog,omitempty"`

@@ -28,6 +28,10 @@ type SecondaryApplyConfiguration struct {
 	// a serial when its answers have a serial under which the signer has that data. It gets NOTIFY for the catalog zone
 	// alone. Absent: the server transfers from Kubizone.
 	Signer *string `json:"signer,omitempty"`
+	// tlsServer, of a class with tls, is the host name in the server's certificate. The controller then asks the server
+	// over TLS at port 853, shows the primary's certificate, and trusts the authorities of clientCASecretRef. Absent:
+	// it asks for serials in clear, and compares no content. Required with signs. +optional
+	TLSServer *string `json:"tlsServer,omitempty"`
 }
 
 // SecondaryApplyConfiguration constructs a declarative configuration of the Secondary type for use with
@@ -73,5 +77,13 @@ func (b *SecondaryApplyConfiguration) WithSigns(value bool) *SecondaryApplyConfi
 // If called multiple times, the Signer field is set to the value of the last call.
 func (b *SecondaryApplyConfiguration) WithSigner(value string) *SecondaryApplyConfiguration {
 	b.Signer = &value
+	return b
+}
+
+// WithTLSServer sets the TLSServer field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TLSServer field is set to the value of the last call.
+func (b *SecondaryApplyConfiguration) WithTLSServer(value string) *SecondaryApplyConfiguration {
+	b.TLSServer = &value
 	return b
 }
