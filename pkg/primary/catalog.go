@@ -29,6 +29,8 @@ const catalogInterval = 250 * time.Millisecond
 type catalog struct {
 	class string
 	fqdn  name.Name
+	// group is the property of each member (RFC 9432 §4.3.2), "" for none. It never changes.
+	group string
 	// pending holds the changes to publish, and published the members in the current catalog, both by the owner name of
 	// the member's PTR record. A zero listing in pending removes the member.
 	pending   map[name.Rel]listing
@@ -50,8 +52,8 @@ func (l listing) ttl() content.TTL {
 	return content.InheritTTL()
 }
 
-func newCatalog(class string, fqdn name.Name) *catalog {
-	return &catalog{class: class, fqdn: fqdn, pending: map[name.Rel]listing{}, published: map[name.Rel]listing{}}
+func newCatalog(class string, fqdn name.Name, group string) *catalog {
+	return &catalog{class: class, fqdn: fqdn, group: group, pending: map[name.Rel]listing{}, published: map[name.Rel]listing{}}
 }
 
 const catalogUID = "catalog of class " // uids contain no blanks
@@ -91,6 +93,16 @@ func (c *catalog) makeHeader() content.Header {
 	}
 }
 
+// memberRows returns the records of a member by owner and type: its PTR and its group, if there is one.
+func (c *catalog) memberRows(row name.Rel, zone name.Name) []content.Row {
+	rows := []content.Row{memberPointer(row, zone)}
+	if c.group != "" {
+		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(c.group) + `"`
+		rows = append(rows, content.Row{Owner: name.MustRel("group." + row.String()), Type: rdata.TXT, Data: quoted})
+	}
+	return rows
+}
+
 func memberPointer(row name.Rel, zone name.Name) content.Row {
 	return content.Row{Owner: row, Type: rdata.PTR, Data: zone.String()}
 }
@@ -104,7 +116,9 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	for uid, zone := range members {
 		row, listed := memberRow(uid, zone), listing{zone, unconfirmed[uid]}
 		c.published[row] = listed
-		sets = append(sets, content.RRset{Owner: row, Type: rdata.PTR, TTL: listed.ttl(), Data: []string{zone.String()}})
+		for _, one := range c.memberRows(row, zone) {
+			sets = append(sets, content.RRset{Owner: one.Owner, Type: one.Type, TTL: listed.ttl(), Data: []string{one.Data}})
+		}
 	}
 
 	slices.SortFunc(sets, content.RRset.Compare)
@@ -138,7 +152,7 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 			continue
 		}
 
-		change := content.TTLChange{Owner: row, Type: rdata.PTR}
+		var change content.TTLChange
 		if listed {
 			ttl := before.ttl()
 			change.Before = &ttl
@@ -150,14 +164,18 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 			change.After = &ttl
 			c.published[row] = after
 		}
-		step.TTLs = append(step.TTLs, change)
 
 		// The row depends on the zone's name, so before and after have the same zone.
+		rows := c.memberRows(row, cmp.Or(after.zone, before.zone))
+		for _, one := range rows {
+			change.Owner, change.Type = one.Owner, one.Type
+			step.TTLs = append(step.TTLs, change)
+		}
 		switch {
 		case change.Before == nil:
-			step.Added = append(step.Added, memberPointer(row, after.zone))
+			step.Added = append(step.Added, rows...)
 		case change.After == nil:
-			step.Removed = append(step.Removed, memberPointer(row, before.zone))
+			step.Removed = append(step.Removed, rows...)
 		}
 	}
 

@@ -27,6 +27,9 @@ type ClassConfig struct {
 	Tenant string
 	// Catalog is the name of the catalog zone (RFC 9432). The zero name means none.
 	Catalog name.Name
+	// CatalogGroup is the property group of the catalog's members (RFC 9432 §4.3.2), printable ASCII; "" means none. It
+	// changes with Catalog alone.
+	CatalogGroup string
 	// Keys with the same name must be equal in all classes, because a request identifies its key only by name.
 	Keys   []tsig.Key
 	Allow  []Rule
@@ -155,7 +158,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	}
 
 	c.access, c.notify, c.tls = rules, targets, config.TLS
-	c.replaceCatalog(config.Catalog)
+	c.replaceCatalog(config.Catalog, config.CatalogGroup)
 	s.registry.Store(after)
 	// The targets may have changed, so every zone of the class is looked at again.
 	s.changes.add(classUID{class: c}, false)
@@ -163,13 +166,13 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 }
 
 // replaceCatalog removes the catalog if fqdn is zero. The caller must hold c.mu.
-func (c *Class) replaceCatalog(fqdn name.Name) {
+func (c *Class) replaceCatalog(fqdn name.Name, group string) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
 		c.parent.catalogs.Remove(c.catalog.uid())
 		c.catalog = nil
 	}
 	if c.catalog == nil && !fqdn.IsZero() {
-		c.catalog = newCatalog(c.name, fqdn)
+		c.catalog = newCatalog(c.name, fqdn, group)
 		c.parent.catalogs.Put(c.catalog.makeSnapshot(c.members, c.membership.Unconfirmed, c.membership.Serial), true)
 	}
 }
@@ -192,7 +195,7 @@ func (c *Class) Close() {
 	// Messages that loaded the former registry may still reach the class, so leave nothing to serve.
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.replaceCatalog(name.Name{})
+	c.replaceCatalog(name.Name{}, "")
 	c.access, c.notify, c.tls = nil, nil, nil
 	s.faults.forgetClass(c)
 	clear(c.members)
@@ -422,7 +425,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 		// Secondaries delete zones that are missing in the catalog, so rebuild it from the current members.
 		c.parent.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
-		c.catalog = newCatalog(c.name, c.catalog.fqdn)
+		c.catalog = newCatalog(c.name, c.catalog.fqdn, c.catalog.group)
 		c.catalog.publishedAt = now
 		set.Put(c.catalog.makeSnapshot(c.members, c.membership.Unconfirmed, c.membership.Serial), true)
 	}

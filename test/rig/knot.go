@@ -4,6 +4,7 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -28,7 +29,10 @@ type KnotConfig struct {
 	// Notify has the server that gets a zone's NOTIFY.
 	Notify   map[string]netip.AddrPort
 	Template []string
-	Primary  []string // further lines of each primary
+	// MemberTemplates are the templates of a catalog's members: the first without a group, else that of the group's
+	// name. Nil means one for all, member-of-CATALOG.
+	MemberTemplates []string
+	Primary         []string // further lines of each primary
 	// UpdateOwners limit Key's updates to relative names and below; nil means all.
 	UpdateOwners []string
 	// Workers is the number of each kind of worker; 0 means 1.
@@ -135,7 +139,8 @@ database:
 			zoneFile(z.Zone), z.Zone, forward)
 	}
 	for _, z := range c.Catalogs {
-		fmt.Fprintf(&conf, "  - domain: %[1]s\n    file: %[2]q\n    master: primary-of-%[1]s\n    acl: [transfer, notify, signed]\n    catalog-role: interpret\n    catalog-template: member-of-%[1]s\n", z.Zone, zoneFile(z.Zone))
+		fmt.Fprintf(&conf, "  - domain: %[1]s\n    file: %[2]q\n    master: primary-of-%[1]s\n    acl: [transfer, notify, signed]\n    catalog-role: interpret\n    catalog-template: [%[3]s]\n", z.Zone, zoneFile(z.Zone),
+			cmp.Or(strings.Join(c.MemberTemplates, ", "), "member-of-"+z.Zone))
 	}
 	conf.WriteString(c.Sections)
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)

@@ -163,6 +163,12 @@ type TransferProvider struct {
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,4,opt,name=catalogZone"`
 
+	// catalogGroup is the property group (RFC 9432 §4.3.2) of each zone in the catalog, such as the name of a Knot
+	// template: at most 255 printable ASCII characters. Immutable. Absent: no property.
+	// +optional
+	// +k8s:validation:maxLength=255
+	CatalogGroup string `json:"catalogGroup,omitempty" protobuf:"bytes,5,opt,name=catalogGroup"`
+
 	// tls serves the class over TLS alone (RFC 9103), on the port of kubizone primary --dns-tls-listen. A secondary
 	// needs a certificate, and its TSIG key if it has one; without a key its address does not matter.
 	// +optional

@@ -4376,6 +4376,11 @@ func (m *TransferProvider) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		i--
 		dAtA[i] = 0x32
 	}
+	i -= len(m.CatalogGroup)
+	copy(dAtA[i:], m.CatalogGroup)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.CatalogGroup)))
+	i--
+	dAtA[i] = 0x2a
 	i -= len(m.CatalogZone)
 	copy(dAtA[i:], m.CatalogZone)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.CatalogZone)))
@@ -8277,6 +8282,8 @@ func (m *TransferProvider) Size() (n int) {
 	}
 	l = len(m.CatalogZone)
 	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.CatalogGroup)
+	n += 1 + l + sovGenerated(uint64(l))
 	if m.TLS != nil {
 		l = m.TLS.Size()
 		n += 1 + l + sovGenerated(uint64(l))
@@ -10288,6 +10295,7 @@ func (this *TransferProvider) String() string {
 		`AlsoNotify:` + fmt.Sprintf("%v", this.AlsoNotify) + `,`,
 		`TSIGSecretRef:` + strings.Replace(this.TSIGSecretRef.String(), "SecretReference", "SecretReference", 1) + `,`,
 		`CatalogZone:` + fmt.Sprintf("%v", this.CatalogZone) + `,`,
+		`CatalogGroup:` + fmt.Sprintf("%v", this.CatalogGroup) + `,`,
 		`TLS:` + strings.Replace(this.TLS.String(), "TransferTLS", "TransferTLS", 1) + `,`,
 		`}`,
 	}, "")
@@ -24629,6 +24637,38 @@ func (m *TransferProvider) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.CatalogZone = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field CatalogGroup", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.CatalogGroup = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		case 6:
 			if wireType != 2 {

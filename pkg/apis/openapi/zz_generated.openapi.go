@@ -11507,6 +11507,14 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 							Format:      "",
 						},
 					},
+					"catalogGroup": {
+						SchemaProps: spec.SchemaProps{
+							Description: "catalogGroup is the property group (RFC 9432 §4.3.2) of each zone in the catalog, such as the name of a Knot template: at most 255 printable ASCII characters. Immutable. Absent: no property.",
+							MaxLength:   ptr.To[int64](255),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 					"tls": {
 						SchemaProps: spec.SchemaProps{
 							Description: "tls serves the class over TLS alone (RFC 9103), on the port of kubizone primary --dns-tls-listen. A secondary needs a certificate, and its TSIG key if it has one; without a key its address does not matter.",

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -185,5 +186,33 @@ func TestManyZones(t *testing.T) {
 		c.expectSerial(t, ctx, "zone-0.example.", 0)
 		c.expectSerial(t, ctx, "zone-1.example.", 1)
 		t.Logf("one is gone from %s after %s", c.name, time.Since(begun).Round(time.Millisecond))
+	}
+}
+
+// BIND takes a catalog with groups and ignores them. Knot puts the members into the template of their group, not into
+// its first one, which has no primary (S17.5).
+func TestCatalogGroup_consumersFollow_S17_5(t *testing.T) {
+	ctx := rig.Within(t, time.Minute)
+	first, second := makeMemberZone(t, "uid-1", "first.example.", 100), makeMemberZone(t, "uid-2", "second.example.", 200)
+	serving := subject.StartClasses(t, primary.Config{}, first, second)
+	catalogs := []rig.SecondaryZone{{Zone: "catalog.example.", Primary: serving.Addr}}
+	b := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Catalogs: catalogs, Options: "serial-query-rate 1000;"}))(t)
+	k := rig.NeedServer(rig.StartKnot(ctx, rig.KnotConfig{Catalogs: catalogs, MemberTemplates: []string{"default",
+		"member-of-catalog.example."}}))(t)
+	class := must.Get(serving.Primary.AddClass(primary.ClassConfig{Name: "c", Catalog: name.MustParse("catalog.example."),
+		CatalogGroup: "member-of-catalog.example.", Allow: []primary.Rule{{Prefixes: subject.Loopback}},
+		Notify: []primary.Target{{Addr: b.Addr}, {Addr: k.Addr}}}, makeMembership(1, first)))(t)
+	consumers := []consumer{{"BIND", b.Addr.String(), b.Log}, {"Knot", k.Addr.String(), k.Log}}
+	for i, members := range [][]*zoneview.Snapshot{{first}, {first, second}, {second}} {
+		class.SetMembers(makeMembership(uint32(i+2), members...))
+		for _, c := range consumers {
+			for _, zone := range []*zoneview.Snapshot{first, second} {
+				want := uint32(0)
+				if slices.Contains(members, zone) {
+					want = uint32(zone.Serial())
+				}
+				c.expectSerial(t, ctx, zone.FQDN().String(), want)
+			}
+		}
 	}
 }

@@ -58,6 +58,11 @@ func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.
 			fmt.Sprintf("is immutable, and was %s: zones are withdrawn in the way in which they were delivered; create another class, "+
 				"and name it in the zones", class.ModeOf(was)))))
 	}
+	// The serial of a catalog grows with its members alone, so servers would not learn of another group.
+	if was, is := before.Spec.Transfer, after.Spec.Transfer; was != nil && is != nil && was.CatalogGroup != is.CatalogGroup {
+		errs = append(errs, field.Invalid(specPath.Child("transfer", "catalogGroup"), cut(is.CatalogGroup), fmt.Sprintf("is immutable, "+
+			"and was %q: create another class, and name it in the zones", was.CatalogGroup)))
+	}
 	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets),
 		func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
@@ -209,7 +214,24 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	if text := transfer.CatalogZone; text != "" {
 		errs = append(errs, validateCatalogZone(text, path.Child("catalogZone"))...)
 	}
+	errs = append(errs, validateCatalogGroup(transfer.CatalogGroup, transfer.CatalogZone, path.Child("catalogGroup"))...)
 	return append(errs, validateTransferTLS(transfer.TLS, path.Child("tls"))...)
+}
+
+// validateCatalogGroup refuses a group that is not one string of a TXT record in printable ASCII, and one without a
+// catalog.
+func validateCatalogGroup(group, catalogZone string, path *field.Path) field.ErrorList {
+	isOther := func(r rune) bool { return r < ' ' || r > '~' }
+	switch {
+	case group == "":
+		return nil
+	case catalogZone == "":
+		return field.ErrorList{field.Forbidden(path, "is a property of zones in a catalog: set catalogZone, or leave it out")}
+	case len(group) > 255 || strings.ContainsFunc(group, isOther):
+		return field.ErrorList{field.Invalid(path, cut(group), "must have at most 255 printable ASCII characters, such as the name of a "+
+			"Knot template")}
+	}
+	return nil
 }
 
 func validateTransferTLS(of *v1alpha1.TransferTLS, path *field.Path) field.ErrorList {

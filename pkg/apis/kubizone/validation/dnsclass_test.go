@@ -463,8 +463,8 @@ func TestDNSClass_judgesEveryProvider(t *testing.T) {
 	}
 }
 
-// A class with TLS needs both Secrets, by names that lead nowhere else, and no other server list; tlsServer
-// belongs to it (S17.2).
+// A class with TLS needs both Secrets, by names that lead nowhere else, and no other server list; tlsServer and
+// catalogGroup belong to it and to a catalog (S17.2, S17.5).
 func TestDNSClass_tls(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.TransferProvider){
 		"":                            func(*v1alpha1.TransferProvider) {},
@@ -477,6 +477,8 @@ func TestDNSClass_tls(t *testing.T) {
 		"secondaries[0].tlsServer": func(p *v1alpha1.TransferProvider) {
 			p.TLS, p.Secondaries = nil, []v1alpha1.Secondary{{Address: "192.0.2.1", TLSServer: "ns1.example.org"}}
 		},
+		"catalogGroup": func(p *v1alpha1.TransferProvider) { p.CatalogGroup = "signed" },
+		"must have at": func(p *v1alpha1.TransferProvider) { p.CatalogZone, p.CatalogGroup = "catalog.example.", "a\nb" },
 	} {
 		ref := v1alpha1.SecretReference{Name: "a", Namespace: "dns"}
 		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{
@@ -486,5 +488,11 @@ func TestDNSClass_tls(t *testing.T) {
 		if text := fmt.Sprint(errs.ToAggregate()); want == "" && len(errs) > 0 || !strings.Contains(text, want) {
 			t.Errorf("%q: %v", want, errs)
 		}
+	}
+	before := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{CatalogZone: "c.", CatalogGroup: "a"}}}
+	after := before.DeepCopy()
+	after.Spec.Transfer.CatalogGroup = "b"
+	if text := fmt.Sprint(DNSClassUpdate(after, before, false)); !strings.Contains(text, `"b": is immutable, and was "a"`) {
+		t.Errorf("another group: %s", text)
 	}
 }

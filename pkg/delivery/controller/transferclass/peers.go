@@ -76,7 +76,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret s
 		if peers.Catalog, err = name.Parse(block.CatalogZone); err != nil {
 			return Peers{}, invalid("transfer.catalogZone: %v", err)
 		}
-		peers.Class.Catalog = peers.Catalog
+		peers.Class.Catalog, peers.Class.CatalogGroup = peers.Catalog, block.CatalogGroup
 	}
 	read := map[v1alpha1.SecretReference]tsig.Key{}
 	named := map[string]namedKey{}

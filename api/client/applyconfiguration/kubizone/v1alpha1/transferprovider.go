@@ -21,6 +21,9 @@ type TransferProviderApplyConfiguration struct {
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
 	// catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
 	CatalogZone *string `json:"catalogZone,omitempty"`
+	// catalogGroup is the property group (RFC 9432 §4.3.2) of each zone in the catalog, such as the name of a Knot
+	// template: at most 255 printable ASCII characters. Immutable. Absent: no property.
+	CatalogGroup *string `json:"catalogGroup,omitempty"`
 	// tls serves the class over TLS alone (RFC 9103), on the port of kubizone primary --dns-tls-listen. A secondary
 	// needs a certificate, and its TSIG key if it has one; without a key its address does not matter.
 	TLS *TransferTLSApplyConfiguration `json:"tls,omitempty"`
@@ -68,6 +71,14 @@ func (b *TransferProviderApplyConfiguration) WithTSIGSecretRef(value *SecretRefe
 // If called multiple times, the CatalogZone field is set to the value of the last call.
 func (b *TransferProviderApplyConfiguration) WithCatalogZone(value string) *TransferProviderApplyConfiguration {
 	b.CatalogZone = &value
+	return b
+}
+
+// WithCatalogGroup sets the CatalogGroup field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CatalogGroup field is set to the value of the last call.
+func (b *TransferProviderApplyConfiguration) WithCatalogGroup(value string) *TransferProviderApplyConfiguration {
+	b.CatalogGroup = &value
 	return b
 }
 
