@@ -30,6 +30,14 @@ type SecondaryZone struct {
 	Zone    string
 	Primary netip.AddrPort
 	Key     string // "" means unsigned
+	// TLS, if not nil, transfers over TLS. Only BIND and NSD have it.
+	TLS *TLSClient
+}
+
+// TLSClient names PEM files: the authority of the primary, and the client's certificate and key, "" for none.
+// ServerName is in the primary's certificate.
+type TLSClient struct {
+	Authority, Certificate, PrivateKey, ServerName string
 }
 
 // PrimaryZone is a zone from a master file.
@@ -139,6 +147,7 @@ controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; 
 	}
 	conf.WriteString(c.Statements)
 	for _, z := range append(slices.Clone(c.Secondaries), c.Catalogs...) {
+		conf.WriteString(z.formatTLS())
 		fmt.Fprintf(&conf, "zone %q {\n\ttype secondary;\n\tfile %q;\n\tprimaries { %s };\n\tmin-retry-time 1;\n};\n", z.Zone,
 			zoneFile(z.Zone), z.formatPrimary())
 	}
@@ -164,7 +173,23 @@ func (z SecondaryZone) formatPrimary() string {
 	if z.Key != "" {
 		key = fmt.Sprintf(" key %q", z.Key)
 	}
+	if z.TLS != nil {
+		key += fmt.Sprintf(" tls %q", z.tlsName())
+	}
 	return fmt.Sprintf("%s port %d%s;", z.Primary.Addr(), z.Primary.Port(), key)
+}
+
+func (z SecondaryZone) tlsName() string { return "tls-of-" + strings.TrimSuffix(z.Zone, ".") }
+
+func (z SecondaryZone) formatTLS() string {
+	if z.TLS == nil {
+		return ""
+	}
+	client := ""
+	if z.TLS.Certificate != "" {
+		client = fmt.Sprintf("\tcert-file %q;\n\tkey-file %q;\n", z.TLS.Certificate, z.TLS.PrivateKey)
+	}
+	return fmt.Sprintf("tls %q {\n\tca-file %q;\n\tremote-hostname %q;\n%s};\n", z.tlsName(), z.TLS.Authority, z.TLS.ServerName, client)
 }
 
 func zoneFile(zone string) string {

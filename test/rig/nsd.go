@@ -39,6 +39,12 @@ func StartNSD(ctx context.Context, c NSDConfig) (*NSD, error) {
 
 func (n *NSD) writeConfig(c NSDConfig) error {
 	var conf strings.Builder
+	authority := ""
+	for _, z := range c.Secondaries {
+		if z.TLS != nil {
+			authority = fmt.Sprintf("\ttls-cert-bundle: %q\n", z.TLS.Authority)
+		}
+	}
 	fmt.Fprintf(&conf, `server:
 	server-count: 1
 	username: ""
@@ -52,9 +58,9 @@ func (n *NSD) writeConfig(c NSDConfig) error {
 	do-ip6: no
 	verbosity: 1
 	xfrd-reload-timeout: 0
-remote-control:
+%[4]sremote-control:
 	control-enable: no
-`, n.dir, n.Addr.Addr(), n.Addr.Port())
+`, n.dir, n.Addr.Addr(), n.Addr.Port(), authority)
 	for _, k := range c.Keys {
 		fmt.Fprintf(&conf, "key:\n\tname: %q\n\talgorithm: %s\n\tsecret: %q\n", k.Name, k.Algorithm, k.Secret)
 	}
@@ -63,8 +69,16 @@ remote-control:
 		if key == "" {
 			key = "NOKEY"
 		}
-		fmt.Fprintf(&conf, "zone:\n\tname: %q\n\tzonefile: %q\n\trequest-xfr: %s@%d %s\n\tallow-notify: 127.0.0.0/8 NOKEY\n\tprovide-xfr: 127.0.0.0/8 NOKEY\n\tmin-retry-time: 1\n",
-			z.Zone, zoneFile(z.Zone), z.Primary.Addr(), z.Primary.Port(), key)
+		tls := ""
+		if z.TLS != nil {
+			tls = " " + z.tlsName()
+			fmt.Fprintf(&conf, "tls-auth:\n\tname: %q\n\tauth-domain-name: %q\n", z.tlsName(), z.TLS.ServerName)
+			if z.TLS.Certificate != "" {
+				fmt.Fprintf(&conf, "\tclient-cert: %q\n\tclient-key: %q\n", z.TLS.Certificate, z.TLS.PrivateKey)
+			}
+		}
+		fmt.Fprintf(&conf, "zone:\n\tname: %q\n\tzonefile: %q\n\trequest-xfr: %s@%d %s%s\n\tallow-notify: 127.0.0.0/8 NOKEY\n\tprovide-xfr: 127.0.0.0/8 NOKEY\n\tmin-retry-time: 1\n",
+			z.Zone, zoneFile(z.Zone), z.Primary.Addr(), z.Primary.Port(), key, tls)
 		if z.Key != "" {
 			fmt.Fprintf(&conf, "\tallow-notify: 127.0.0.0/8 %s\n", key)
 		}

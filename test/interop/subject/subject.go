@@ -28,6 +28,9 @@ import (
 
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
+// FreeAddress is a free port of loopback.
+var FreeAddress = netip.MustParseAddrPort("127.0.0.1:0")
+
 // Zone makes a zone of the default view. Its name is the uid: new text replaces the old zone in a Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()
