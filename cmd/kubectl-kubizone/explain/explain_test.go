@@ -34,7 +34,7 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 		{numbers: "S4", want: []string{"S4.1   Only what", "\nS4.19  A tenant"}},
 		{numbers: "", want: []string{"S1.1 ", "\nS13."}},
 		{numbers: "4.99", err: "no rule has the number 4.99: this section has S4.1, S4.2,"},
-		{numbers: "99.1", err: "the first is S1.1, the last S16."},
+		{numbers: "99.1", err: "the first is S1.1, the last S"},
 		{numbers: "wrong", err: `"wrong" is no number of a rule, such as S4.8`},
 		{numbers: "NameHeld", want: []string{"NameHeld (Adopted, of a Record): the name is own", "\n  Who mends it: you, who write",
 			"\n  Next step: choose another name", "\n  Rules: S4.8\n"}},
