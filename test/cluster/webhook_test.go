@@ -177,8 +177,12 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	_, tenant := makeClients(t, must.Get(kuberig.ClientConfig(kubeconfig))(t))
 	typed, _ := makeClients(t, c.kube.Admin())
 	kubizone := tenant.Resource(records).Namespace(namespace)
-	must.Get(tenant.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)),
-		metav1.CreateOptions{}))(t)
+	// On a busy machine kube-apiserver may take the API for unavailable for a moment: 503.
+	waitAnswer(ctx, t, "zone", func() error {
+		_, err := tenant.Resource(zones).Namespace(namespace).Create(ctx,
+			zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)), metav1.CreateOptions{})
+		return err
+	}, func(err error) bool { return err == nil || apierrors.IsAlreadyExists(err) })
 	r := startReviewer(t)
 	r.registerWebhooks(ctx, t, typed, namespace)
 
